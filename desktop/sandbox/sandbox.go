@@ -11,6 +11,8 @@ import (
 	"context"
 	"io"
 	"time"
+
+	"claude-hub/internal/claudehub"
 )
 
 // ID names a Sandbox: the id of the Session that it serves. It is also a folder name: letters, digits, '_' and '-'.
@@ -90,14 +92,8 @@ type Process interface {
 	Close() error
 }
 
-// Finding is one line of the doctor: what was looked at and how it is.
-type Finding struct {
-	Name   string `json:"name"`
-	OK     bool   `json:"ok"`
-	Fatal  bool   `json:"fatal,omitempty"` // no Sandbox can start until it is mended
-	Detail string `json:"detail"`
-	Fix    string `json:"fix,omitempty"` // what to do, with the command
-}
+// Finding is one line of the doctor.
+type Finding = claudehub.Finding
 
 // Backend makes Sandboxes.
 type Backend interface {

@@ -1,0 +1,196 @@
+package wire
+
+import (
+	"time"
+
+	"claude-hub/internal/claudehub"
+)
+
+// Paths of the Runner's side of the Hub. All take "Authorization: Bearer chr_…", ProtocolHeader and InstanceHeader.
+const (
+	StreamPath = "/runner/v1/stream" // GET, Server-Sent Events; ?take_over=true, ?host=NAME
+	StatusPath = "/runner/v1/status" // POST Status → StatusReply
+	EventsPath = "/runner/v1/events" // POST Events → EventsReply
+	// ScreenPath takes Frames (POST, application/octet-stream); the answer, 204, is the acknowledgement.
+	ScreenPath = "/runner/v1/sessions/{id}/screen"
+)
+
+// Kinds of event on the stream. Snapshot and desired have an id, which rises per Runner, and are repeated after
+// Last-Event-ID. The others are ephemeral: sent once to who is connected, without an id.
+const (
+	EventSnapshot   = "snapshot"   // Snapshot
+	EventDesired    = "desired"    // DesiredSession
+	EventInput      = "input"      // Input
+	EventResize     = "resize"     // Resize
+	EventAttach     = "attach"     // Attach
+	EventDetach     = "detach"     // Detach
+	EventSuperseded = "superseded" // Superseded; the Hub then ends the stream
+)
+
+// StreamPing is how often the Hub writes a comment on a silent stream; StreamDead is the silence after which the
+// Runner takes the link for dead.
+const (
+	StreamPing = 15 * time.Second
+	StreamDead = 40 * time.Second
+)
+
+// MaxEvent bounds one event's data, in bytes. A paste, encoded, and all queued prompts of a Session fit.
+const MaxEvent = 64 << 20
+
+// Snapshot is every Session of the Runner that is not gone, at one sequence number.
+type Snapshot struct {
+	Seq      int64            `json:"seq"`
+	Sessions []DesiredSession `json:"sessions"`
+}
+
+// DesiredSession is all that the Runner must know to make one Session so. It is whole each time: whatever was missed
+// before does not matter.
+type DesiredSession struct {
+	Seq        int64               `json:"seq"`
+	ID         claudehub.SessionID `json:"id"`
+	Creator    claudehub.PersonID  `json:"creator"`
+	Title      string              `json:"title"`
+	Source     claudehub.Source    `json:"source"`
+	Desired    claudehub.Desired   `json:"desired"`
+	Model      string              `json:"model"`
+	Effort     string              `json:"effort"`
+	Generation int64               `json:"generation"`
+	// Conversation rises when the person chose to start a new conversation, after a transcript was lost.
+	Conversation int64 `json:"conversation"`
+	// StopAt asks to interrupt a Turn that began before it; zero when nobody asked.
+	StopAt time.Time `json:"stop_at,omitzero"`
+	// Prompts are those not yet final, in the order to send them.
+	Prompts []claudehub.Prompt `json:"prompts"`
+}
+
+// InputKind says how Input.Data goes in.
+type InputKind string
+
+// The kinds of input.
+const (
+	InputKeys  InputKind = "keys"
+	InputPaste InputKind = "paste"
+)
+
+// Input is keystrokes or a paste from one terminal of one person. Terminal and N together make it happen once: the
+// Runner applies N = 1, 2, 3 … of a Terminal in order, and answers a repeated N as already applied.
+type Input struct {
+	Session  claudehub.SessionID `json:"session"`
+	Author   claudehub.PersonID  `json:"author"`
+	Terminal string              `json:"terminal"` // made by the browser: [a-z0-9-]{1,64}
+	Life     string              `json:"life"`     // of the screen that the person saw: Frame.Life
+	N        uint64              `json:"n"`
+	Kind     InputKind           `json:"kind"`
+	Data     []byte              `json:"data"`
+}
+
+// InputState is what became of an Input.
+type InputState string
+
+// The states of an Input, as a browser is told them.
+const (
+	InputDelivered InputState = "delivered" // handed to the Runner's stream
+	InputApplied   InputState = "applied"   // tmux took it
+	InputRefused   InputState = "refused"
+	InputExpired   InputState = "expired" // its terminal's life is over
+)
+
+// InputReport answers Inputs: all of Terminal up to N are in State. It travels as a record of the screen upload.
+type InputReport struct {
+	Terminal string     `json:"terminal"`
+	Life     string     `json:"life"`
+	N        uint64     `json:"n"`
+	State    InputState `json:"state"`
+	Why      string     `json:"why,omitempty"`
+}
+
+// Resize is the size owner's wish.
+type Resize struct {
+	Session claudehub.SessionID `json:"session"`
+	Author  claudehub.PersonID  `json:"author"`
+	Cols    int                 `json:"cols"`
+	Rows    int                 `json:"rows"`
+}
+
+// Attach says that a Hub process has viewers for a Session's screen. It holds for AttachLife and is renewed. With
+// Snapshot set the Runner answers with a snapshot frame. With Terminal set it also answers what was last applied from
+// that terminal, as an InputReport.
+type Attach struct {
+	Session  claudehub.SessionID `json:"session"`
+	Feed     string              `json:"feed"` // the Hub process's feed: a nonce
+	Snapshot bool                `json:"snapshot,omitempty"`
+	History  int                 `json:"history,omitempty"` // lines of scrollback in the snapshot
+	Terminal string              `json:"terminal,omitempty"`
+}
+
+// Detach ends an Attach early.
+type Detach struct {
+	Session claudehub.SessionID `json:"session"`
+	Feed    string              `json:"feed"`
+}
+
+// AttachLife is how long an Attach holds without renewal; a Hub renews at a third of it.
+const AttachLife = 30 * time.Second
+
+// Superseded tells a Runner process that another took its lease.
+type Superseded struct {
+	By string `json:"by"` // host name
+}
+
+// Status is what the Runner observes: of each Session that changed since the last status that was answered, or all
+// after a new stream, and of the machine.
+type Status struct {
+	Machine  claudehub.Machine `json:"machine"`
+	Sessions []ObservedSession `json:"sessions"`
+}
+
+// ObservedSession is one Session's observed state.
+type ObservedSession struct {
+	ID       claudehub.SessionID `json:"id"`
+	Observed claudehub.Observed  `json:"observed"`
+}
+
+// StatusReply acknowledges a Status.
+type StatusReply struct {
+	// Gone are Sessions in the Status that the Hub has no row for.
+	Gone []claudehub.SessionID `json:"gone"`
+}
+
+// Events is a batch from the Runner's outbox. The Hub stores each id once and answers those it has.
+type Events struct {
+	Events []Event `json:"events"`
+}
+
+// MaxEvents bounds a batch.
+const MaxEvents = 100
+
+// EventKind says what an Event reports.
+type EventKind string
+
+// The kinds of event.
+const (
+	// ReportPrompt: a prompt came further.
+	ReportPrompt EventKind = "prompt"
+	// ReportTurn: a Turn began or ended.
+	ReportTurn EventKind = "turn"
+	// ReportNotice: something the person should find in the Session's history.
+	ReportNotice EventKind = "notice"
+)
+
+// Event is one thing that happened in a Session and must reach the Hub, however late.
+type Event struct {
+	ID      claudehub.EventID   `json:"id"`
+	Session claudehub.SessionID `json:"session"`
+	Kind    EventKind           `json:"kind" enum:"prompt,turn,notice"`
+	At      time.Time           `json:"at"`
+
+	Prompt claudehub.PromptID    `json:"prompt,omitempty"`
+	State  claudehub.PromptState `json:"state,omitempty"`
+	Text   string                `json:"text,omitempty"` // why, for a prompt; what, for a notice; the last answer, for a turn
+	Ended  bool                  `json:"ended,omitempty"`
+}
+
+// EventsReply says which events the Hub has stored, now or before: the Runner forgets those.
+type EventsReply struct {
+	Stored []claudehub.EventID `json:"stored"`
+}

@@ -1,0 +1,31 @@
+package wire
+
+import "claude-hub/internal/claudehub"
+
+// Protocol is what this program speaks between Hub and Runner. Each change that the other side can notice gets a dated
+// line here:
+//
+//	1  2026-11-29  first: stream with snapshot and Last-Event-ID, status, events, screen
+const Protocol = 1
+
+// OldestRunner is the oldest protocol that this Hub still serves.
+const OldestRunner = 1
+
+// ProtocolHeader carries the Runner's Protocol on each of its requests.
+const ProtocolHeader = "Claude-Hub-Protocol"
+
+// InstanceHeader carries an id that a Runner process makes at its start: the lease is held by one instance.
+const InstanceHeader = "Claude-Hub-Instance"
+
+// CheckRunner refuses a Runner that is too old or too new, and says which side to update.
+func CheckRunner(protocol int) error {
+	switch {
+	case protocol < OldestRunner:
+		return claudehub.Errorf(claudehub.Conflict,
+			"This Runner speaks protocol %d and the Hub needs at least %d. Update the Runner.", protocol, OldestRunner)
+	case protocol > Protocol:
+		return claudehub.Errorf(claudehub.Conflict,
+			"This Runner speaks protocol %d and the Hub only %d. Update the Hub.", protocol, Protocol)
+	}
+	return nil
+}
