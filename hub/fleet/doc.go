@@ -1,0 +1,8 @@
+// Package fleet is what the Hub decides: who is who, which Runner is linked, what each Session should be, what became
+// of each prompt, and who may do and see what.
+//
+// It promises that a change is stored, whole, before anyone hears of it; that changes of one Runner's Sessions have
+// rising numbers without a gap that could hide one; that a request repeated with its key happens once; that states of
+// prompts follow claudehub's rules; and that what is absent and what is not yours look alike. Nothing here waits for a
+// Runner: desired state is kept until the Runner comes for it. Every error a person may see is a *claudehub.Error.
+package fleet

@@ -1,0 +1,4 @@
+package store
+
+// Store is an open database.
+type Store struct{}
