@@ -36,7 +36,8 @@ const MaxFrame = 768 << 10
 // LifeLen is the length of Frame.Life, a claudehub.NewNonce.
 const LifeLen = 26
 
-const frameHeader = 1 + 1 + LifeLen + 8 + 2 + 2 + 4
+// FrameHeader is how many bytes of a Frame's encoding come before its Data.
+const FrameHeader = 1 + 1 + LifeLen + 8 + 2 + 2 + 4
 
 var (
 	errFrameLife = errors.New("frame: life must have 26 characters")
@@ -70,7 +71,7 @@ func AppendFrame(b []byte, f Frame) ([]byte, error) {
 
 // ReadFrame reads one Frame. At a clean end it returns io.EOF; cut in the middle, io.ErrUnexpectedEOF.
 func ReadFrame(r io.Reader) (Frame, error) {
-	var h [frameHeader]byte
+	var h [FrameHeader]byte
 	if _, err := io.ReadFull(r, h[:]); err != nil {
 		return Frame{}, err
 	}

@@ -100,7 +100,7 @@ type InputReport struct {
 	Terminal string     `json:"terminal"`
 	Life     string     `json:"life"`
 	N        uint64     `json:"n"`
-	State    InputState `json:"state"`
+	State    InputState `json:"state" enum:"delivered,applied,refused,expired"`
 	Why      string     `json:"why,omitempty"`
 }
 
