@@ -2,6 +2,7 @@ package claudehub
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base32"
 	"strings"
 
@@ -106,4 +107,10 @@ func NewNonce() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails: it ends the program instead (crypto/rand)
 	return idEncoding.EncodeToString(b[:])
+}
+
+// EventIDOf makes the same id for the same thing each time, so that what is reported twice is stored once.
+func EventIDOf(thing string) EventID {
+	sum := sha256.Sum256([]byte(thing))
+	return EventID("evt_" + idEncoding.EncodeToString(sum[:16]))
 }

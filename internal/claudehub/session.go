@@ -132,7 +132,7 @@ const (
 	MaxKeys      = 16 << 10  // bytes in one keystroke message
 	MinCols      = 2
 	MaxCols      = 1000
-	MinRows      = 1
+	MinRows      = 2
 	MaxRows      = 500
 	PromptLife   = 24 * time.Hour
 	MaxQueued    = 50   // prompts that wait in one Session
