@@ -1,0 +1,333 @@
+//go:build linux
+
+package bubblewrap
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"claude-hub/desktop/process"
+	"claude-hub/desktop/sandbox"
+	"claude-hub/desktop/sandbox/agent"
+	"claude-hub/internal/claudehub"
+)
+
+// Start brings a Sandbox up; see sandbox.Backend.
+func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) error {
+	ctx, cancel := within(ctx, startTimeout)
+	defer cancel()
+	if err := b.check(spec); err != nil {
+		return err
+	}
+	unlock, err := b.lock(ctx, spec.ID)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	box := b.box(spec.ID)
+	switch state, _, err := b.look(ctx, spec.ID); {
+	case err != nil:
+		return err
+	case state == sandbox.Running:
+		return nil
+	case state == sandbox.Sick:
+		return claudehub.Errorf(claudehub.Conflict, "The Sandbox %s is there and does not answer. Stop it, and start it again.", spec.ID)
+	}
+	if err := b.refuse(ctx); err != nil {
+		return err
+	}
+	known := box.exists()
+	if err := b.clear(ctx, spec.ID); err != nil {
+		return err
+	}
+	l := &launch{b: b, spec: spec, box: box}
+	if err := l.run(ctx); err != nil {
+		tail := box.logTail()
+		l.undo()
+		if !known {
+			_ = os.RemoveAll(box.dir) // what matters has failed already
+		}
+		return b.explain(ctx, err, tail)
+	}
+	return nil
+}
+
+// refuse returns the first reason why no Sandbox can start here, of those that cost nothing to see.
+func (b *Backend) refuse(ctx context.Context) error {
+	for _, f := range b.glance(ctx) {
+		if !f.OK && f.Fatal {
+			return claudehub.Errorf(claudehub.Unavailable, "No Sandbox can start on this machine: %s. %s", strings.TrimSuffix(f.Detail, "."), f.Fix)
+		}
+	}
+	return nil
+}
+
+// explain finds the sentence for a start that failed: the doctor's, when it sees a reason; what bwrap said otherwise.
+func (b *Backend) explain(ctx context.Context, err error, tail string) error {
+	var told *claudehub.Error
+	if errors.As(err, &told) {
+		return err
+	}
+	cause := err
+	if tail = strings.TrimSpace(tail); tail != "" {
+		cause = fmt.Errorf("%w: %s", err, tail)
+	}
+	if ctx.Err() != nil {
+		return claudehub.WithCause(claudehub.Unavailable, cause, "The Sandbox was not ready in time. Try again; if that does not help, look at what the machine is busy with.")
+	}
+	if f := b.trial(ctx); !f.OK {
+		return claudehub.WithCause(claudehub.Unavailable, cause, "No Sandbox can start on this machine: %s. %s", strings.TrimSuffix(f.Detail, "."), f.Fix)
+	}
+	if tail != "" {
+		return claudehub.WithCause(claudehub.Internal, cause, "The Sandbox did not start: %s", lastLine(tail))
+	}
+	return claudehub.WithCause(claudehub.Internal, cause, "The Sandbox did not start. The log has the details.")
+}
+
+func lastLine(s string) string { return s[strings.LastIndexByte(s, '\n')+1:] }
+
+// launch is one try to start a Sandbox: what it began, so that it can be undone.
+type launch struct {
+	b    *Backend
+	spec sandbox.Spec
+	box  box
+
+	monitor *process.Detached
+	init    identity
+	cgroups []string
+}
+
+func (l *launch) run(ctx context.Context) error {
+	if err := os.MkdirAll(l.box.dir, 0o700); err != nil {
+		return claudehub.WithCause(claudehub.Unavailable, err, "The Sandbox's folder %s cannot be made. Free some space there, or mend its permissions.", l.box.dir)
+	}
+	going, err := l.spawn(ctx)
+	if err != nil {
+		return err
+	}
+	defer going.Close()
+	if err := l.note(); err != nil {
+		return err
+	}
+	if err := enter(l.cgroups, l.init.Pid); err != nil {
+		return err
+	}
+	if _, err := going.Write([]byte{1}); err != nil {
+		return fmt.Errorf("let the agent begin: %w", err)
+	}
+	return l.greet(ctx)
+}
+
+// spawn starts bwrap and learns the number of the Sandbox's PID 1, which waits for a byte in the file returned.
+func (l *launch) spawn(ctx context.Context) (going *os.File, err error) {
+	var open []io.Closer // our copies of what the child gets
+	defer func() {
+		for _, c := range open {
+			c.Close()
+		}
+	}()
+	v, err := l.b.version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := l.listen()
+	if err != nil {
+		return nil, err
+	}
+	open = append(open, listener)
+	info, infoIn, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer info.Close()
+	open = append(open, infoIn)
+	files := []*os.File{listener, infoIn}
+	given, err := inputs()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range given {
+		open = append(open, f)
+	}
+	files = append(files, given...)
+	log, err := os.OpenFile(l.box.log(), os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	open = append(open, log)
+	wait, going, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	open = append(open, wait)
+	guestArgs, err := l.limit()
+	if err != nil {
+		going.Close()
+		return nil, err
+	}
+	l.monitor, err = process.Detach(process.Command{
+		Path: l.b.program(), Args: arguments(v, l.spec, l.b.guest, guestArgs...), Env: []string{}, Dir: "/", Files: files,
+	}, wait, log)
+	if err != nil {
+		going.Close()
+		return nil, err
+	}
+	infoIn.Close() // so that the read below ends when bwrap does
+	if err := l.learn(ctx, info); err != nil {
+		going.Close()
+		return nil, err
+	}
+	return going, nil
+}
+
+// listen makes the agent's socket. The Sandbox gets the open socket, and never a path that leads to it.
+func (l *launch) listen() (*os.File, error) {
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: l.box.socket(), Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("make agent socket: %w", err)
+	}
+	defer ln.Close()
+	ln.SetUnlinkOnClose(false)
+	if err := os.Chmod(l.box.socket(), 0o600); err != nil {
+		return nil, fmt.Errorf("close agent socket to others: %w", err)
+	}
+	f, err := ln.File()
+	if err != nil {
+		return nil, fmt.Errorf("pass agent socket: %w", err)
+	}
+	return f, nil
+}
+
+// inputs are the filter and the files of our own making, each in a pipe of which bwrap reads the other end.
+func inputs() (files []*os.File, err error) {
+	program, err := filter()
+	if err != nil {
+		return nil, err
+	}
+	contents := [][]byte{program}
+	for _, s := range synthesized {
+		contents = append(contents, []byte(s.text))
+	}
+	for _, c := range contents {
+		r, w, err := os.Pipe()
+		if err != nil {
+			for _, f := range files {
+				f.Close()
+			}
+			return nil, err
+		}
+		files = append(files, r)
+		_, err = w.Write(c) // a few KiB: a pipe takes them at once
+		w.Close()
+		if err != nil {
+			return files, fmt.Errorf("pass file: %w", err)
+		}
+	}
+	return files, nil
+}
+
+// limit prepares the cgroups, and tells the guest what it has to enforce in their place.
+func (l *launch) limit() ([]string, error) {
+	at := findBounds()
+	var err error
+	if l.cgroups, err = at.enclose(l.b.state, l.spec.ID, l.spec.Limits); err != nil {
+		return nil, err
+	}
+	if l.spec.Limits.MemoryBytes > 0 && at.memory == "" {
+		l.b.log.Warn("no memory limit is in force on this Sandbox; the doctor says why", "sandbox", l.spec.ID)
+	}
+	if n := l.spec.Limits.Processes; n > 0 && at.processes == "" {
+		if rlimitCounts() {
+			return []string{"-processes", strconv.Itoa(n)}, nil
+		}
+		l.b.log.Warn("no limit of processes is in force on this Sandbox; the doctor says why", "sandbox", l.spec.ID)
+	}
+	return nil, nil
+}
+
+// learn reads the number of the Sandbox's PID 1 from bwrap.
+func (l *launch) learn(ctx context.Context, info *os.File) error {
+	stop := context.AfterFunc(ctx, func() { _ = info.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	var told struct {
+		Pid int `json:"child-pid"`
+	}
+	if err := json.NewDecoder(io.LimitReader(info, 4<<10)).Decode(&told); err != nil {
+		return fmt.Errorf("learn the sandbox's process: %w", err)
+	}
+	var err error
+	if l.init, err = identify(told.Pid); err != nil {
+		return fmt.Errorf("learn the sandbox's process: %w", err)
+	}
+	return nil
+}
+
+// note writes down how to find this Sandbox again.
+func (l *launch) note() error {
+	boot, err := bootID()
+	if err != nil {
+		return err
+	}
+	monitor, err := identify(l.monitor.Pid())
+	if err != nil {
+		return err
+	}
+	return l.box.save(record{
+		Version: recordVersion, Boot: boot, Init: l.init, Monitor: monitor, Started: time.Now().UTC(), Cgroups: l.cgroups,
+	})
+}
+
+// greet waits until the agent answers, or bwrap has given up.
+func (l *launch) greet(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-l.monitor.Done():
+			cancel(fmt.Errorf("bwrap ended with code %d", l.monitor.Code()))
+		case <-ctx.Done():
+		}
+	}()
+	defer func() { cancel(nil); <-watched }()
+	conn, err := agent.Dial(ctx, l.box.socket())
+	if err != nil {
+		select {
+		case <-l.monitor.Done(): // whichever was seen first
+			return fmt.Errorf("bwrap ended with code %d: %w", l.monitor.Code(), err)
+		default:
+			return err
+		}
+	}
+	return conn.Close()
+}
+
+// undo ends what run began.
+func (l *launch) undo() {
+	ctx, cancel := context.WithTimeout(context.Background(), killTimeout)
+	defer cancel()
+	if err := kill(ctx, l.init); err != nil {
+		l.b.log.Error("a half-started Sandbox cannot be ended", "sandbox", l.spec.ID, "error", err)
+	}
+	if l.monitor != nil {
+		if id, err := identify(l.monitor.Pid()); err == nil {
+			_ = kill(ctx, id) // ends by itself when its child has
+		}
+		select {
+		case <-l.monitor.Done():
+		case <-ctx.Done():
+		}
+	}
+	if err := errors.Join(l.box.forget(), release(l.cgroups)); err != nil {
+		l.b.log.Error("a half-started Sandbox left something behind", "sandbox", l.spec.ID, "error", err)
+	}
+}
