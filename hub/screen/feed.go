@@ -42,9 +42,9 @@ type feed struct {
 	runnerLink, sandboxLink claudehub.Link
 
 	// What the loop has to do.
-	subscribed bool      // to the bus; not so at first and after it cut us
-	ask        bool      // a snapshot is wanted and not yet asked for
-	asked      bool      // and is on its way, since askedAt
+	subscribed bool // to the bus; not so at first and after it cut us
+	ask        bool // a snapshot is wanted and not yet asked for
+	asked      bool // and is on its way, since askedAt
 	askedAt    time.Time
 	terminals  []*Viewer // whose last applied input has to be asked for
 	resize     bool      // the owner's size has to be sent

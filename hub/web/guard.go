@@ -1,0 +1,156 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"claude-hub/internal/claudehub"
+)
+
+const (
+	requestTime = 60 * time.Second // for a whole request and its answer, but for streams
+	bodyTime    = 30 * time.Second
+)
+
+// record is what the log line of one request says.
+type record struct {
+	id        string
+	pattern   string
+	principal principal
+	who       string
+	err       error
+	status    int
+	stream    bool
+}
+
+type recordKey struct{}
+
+func recordOf(ctx context.Context) *record {
+	rec, _ := ctx.Value(recordKey{}).(*record)
+	return rec
+}
+
+// outer is what every request passes, known route or not.
+func (s *server) outer(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		rec := &record{id: claudehub.NewNonce()}
+		r = r.WithContext(context.WithValue(r.Context(), recordKey{}, rec))
+		aw := &answer{ResponseWriter: w, rec: rec}
+		s.headers(w.Header())
+		w.Header().Set("X-Request-Id", rec.id)
+		defer func() {
+			s.recovered(aw, r, rec, recover())
+			s.done(r, rec, time.Since(start))
+		}()
+		next.ServeHTTP(aw, r)
+	})
+}
+
+func (s *server) recovered(w *answer, r *http.Request, rec *record, got any) {
+	if got == nil {
+		return
+	}
+	if err, ok := got.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(got) // the server's own way to drop a connection
+	}
+	s.log.Error("panic in a request", "request", rec.id, "route", rec.pattern, "panic", fmt.Sprint(got), "stack", string(debug.Stack()))
+	if rec.status == 0 {
+		writeError(w, r, claudehub.Errorf(claudehub.Internal, "%s", claudehub.MessageOf(nil)))
+	}
+}
+
+func (s *server) done(r *http.Request, rec *record, took time.Duration) {
+	if rec.status == 0 {
+		rec.status = http.StatusOK
+	}
+	s.metrics.request(rec, took, rec.stream)
+	level := slog.LevelInfo
+	attrs := make([]slog.Attr, 0, 8)
+	attrs = append(attrs, slog.String("request", rec.id), slog.String("method", r.Method), slog.String("route", rec.pattern),
+		slog.Int("status", rec.status), slog.Duration("took", took))
+	if rec.who != "" {
+		attrs = append(attrs, slog.String("who", rec.who))
+	}
+	if rec.err != nil {
+		attrs = append(attrs, slog.String("err", rec.err.Error()))
+		if rec.status >= 500 {
+			level = slog.LevelError
+		}
+	} else if rec.principal != anyone && rec.status < 300 {
+		level = slog.LevelDebug // what goes well is counted, not told
+	}
+	s.log.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+var crossOrigin = http.NewCrossOriginProtection()
+
+// guard is what a request passes on its way to its route: time and size, where it comes from, and who it is.
+func (s *server) guard(rt route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rec := recordOf(r.Context())
+		rec.pattern, rec.principal, rec.stream = rt.pattern(), rt.who, rt.stream
+		control := http.NewResponseController(w)
+		if rt.stream {
+			_ = control.SetWriteDeadline(time.Time{})
+			ctx, cancel := untilStop(r.Context())
+			defer cancel()
+			r = r.WithContext(ctx)
+		} else {
+			_ = control.SetWriteDeadline(time.Now().Add(requestTime))
+			ctx, cancel := context.WithTimeout(r.Context(), requestTime)
+			defer cancel()
+			r = r.WithContext(ctx)
+		}
+		if r.Body != nil && r.Body != http.NoBody {
+			_ = control.SetReadDeadline(time.Now().Add(bodyTime))
+			r.Body = http.MaxBytesReader(w, r.Body, rt.limit)
+		}
+		if rt.who != runnerOf {
+			if err := crossOrigin.Check(r); err != nil {
+				writeError(w, r, claudehub.WithCause(claudehub.Forbidden, err, "That request came from another site."))
+				return
+			}
+		}
+		authed, err := s.authenticate(rt.who, r)
+		if err != nil {
+			writeError(w, r, err)
+			return
+		}
+		switch c := authed.Context().Value(callerKey{}).(type) {
+		case personCaller:
+			rec.who = string(c.ID)
+		case runnerCaller:
+			rec.who = string(c.id)
+		}
+		rt.handler.ServeHTTP(w, authed)
+	})
+}
+
+// answer notes the status for the log.
+type answer struct {
+	http.ResponseWriter
+	rec *record
+}
+
+func (a *answer) WriteHeader(status int) {
+	if a.rec.status == 0 || a.rec.status < 200 {
+		a.rec.status = status
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+func (a *answer) Write(b []byte) (int, error) {
+	if a.rec.status == 0 {
+		a.rec.status = http.StatusOK
+	}
+	return a.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController and the WebSocket reach the connection.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

@@ -1,0 +1,88 @@
+package web
+
+import (
+	"sync"
+
+	"claude-hub/hub/bus"
+	"claude-hub/internal/claudehub"
+)
+
+// Bounds of what waits for one Runner's stream. A paste, encoded, has less than 1 MiB.
+const (
+	linkEvents = 4096
+	linkBytes  = 8 << 20
+)
+
+var (
+	errLinkSlow     = claudehub.Errorf(claudehub.TooMany, "The Runner takes its events too slowly and was cut off.")
+	errLinkCut      = claudehub.Errorf(claudehub.Unavailable, "Events for the Runner were lost on the way; it connects again.")
+	errLinkReplaced = claudehub.Errorf(claudehub.Conflict, "The Runner opened another stream.")
+)
+
+type ephemeral struct {
+	kind string
+	data []byte
+}
+
+// link is one Runner's stream in this Hub process: what waits to be written. Whoever adds to it never waits.
+type link struct {
+	instance string
+	wake     chan struct{}
+	done     chan struct{} // closed when the stream has let go of everything
+
+	mu       sync.Mutex
+	queue    []ephemeral
+	bytes    int
+	nudged   bool
+	replaced bool
+	err      error // why the stream must end
+}
+
+func newLink(instance string) *link {
+	return &link{instance: instance, wake: make(chan struct{}, 1), done: make(chan struct{})}
+}
+
+func (l *link) poke() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (l *link) end(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil {
+		l.err = err
+	}
+	l.poke()
+}
+
+// add takes what the fleet says to this Runner.
+func (l *link) add(kind string, data []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.poke()
+	switch {
+	case l.err != nil:
+	case kind == bus.Cut:
+		l.err = errLinkCut
+	case kind == nudge:
+		l.nudged = true
+	case len(l.queue) >= linkEvents || l.bytes+len(data) > linkBytes:
+		l.err = errLinkSlow
+		l.queue = nil
+	default:
+		l.queue = append(l.queue, ephemeral{kind, data})
+		l.bytes += len(data)
+	}
+}
+
+// take empties the link.
+func (l *link) take() (queue []ephemeral, nudged bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	queue, nudged, err = l.queue, l.nudged, l.err
+	l.queue, l.bytes, l.nudged = nil, 0, false
+	return queue, nudged, err
+}

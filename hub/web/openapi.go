@@ -1,0 +1,146 @@
+package web
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"claude-hub/internal/claudehub"
+	"claude-hub/internal/wire"
+)
+
+// OpenAPI is the document of all routes (3.1), the same bytes for the same program. The front end's types are made from it.
+func OpenAPI() ([]byte, error) {
+	s := &server{log: slog.New(slog.DiscardHandler)}
+	t := newTable("")
+	s.register(t)
+	return t.document()
+}
+
+func describeAPI(version string) *huma.OpenAPI {
+	if version == "" {
+		version = "1"
+	}
+	return &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info: &huma.Info{Title: "claude-hub", Version: version,
+			Description: "People sign in with a cookie; a Runner has a bearer token. Errors are problems (RFC 9457)."},
+		Components: &huma.Components{
+			Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+			SecuritySchemes: map[string]*huma.SecurityScheme{
+				"person": {Type: "apiKey", In: "cookie", Name: cookieName},
+				"runner": {Type: "http", Scheme: "bearer"},
+			},
+		},
+	}
+}
+
+// describe writes into a route's operation whom it serves and what it answers when it refuses.
+func (t *table) describe(who principal, e *endpoint) {
+	e.Security = []map[string][]string{}
+	if who != anyone {
+		e.Security = []map[string][]string{{who.String(): {}}}
+	}
+	schemas := t.api.OpenAPI().Components.Schemas
+	if e.Responses == nil {
+		e.Responses = map[string]*huma.Response{}
+	}
+	e.Responses["default"] = &huma.Response{
+		Description: "What went wrong",
+		Content:     map[string]*huma.MediaType{problemType: {Schema: schemas.Schema(reflect.TypeFor[Problem](), true, "Problem")}},
+	}
+	extra, ok := rawDocs[e.OperationID]
+	if !ok {
+		return
+	}
+	for _, name := range extra.params {
+		e.Parameters = append(e.Parameters, &huma.Param{Name: name, In: "path", Required: true, Schema: &huma.Schema{Type: "string"}})
+	}
+	content := func(kind string, types []reflect.Type) map[string]*huma.MediaType {
+		m := &huma.MediaType{Schema: &huma.Schema{Type: "string"}}
+		refs := make([]*huma.Schema, 0, len(types))
+		for _, ty := range types {
+			refs = append(refs, schemas.Schema(ty, true, ty.Name()))
+		}
+		switch len(refs) {
+		case 0:
+			m.Schema.Format = "binary"
+		case 1:
+			m.Schema = refs[0]
+		default:
+			m.Schema = &huma.Schema{OneOf: refs}
+		}
+		return map[string]*huma.MediaType{kind: m}
+	}
+	if extra.bodyKind != "" {
+		e.RequestBody = &huma.RequestBody{Required: true, Content: content(extra.bodyKind, extra.body)}
+	}
+	res := &huma.Response{Description: extra.says}
+	if extra.kind != "" {
+		res.Content = content(extra.kind, extra.answer)
+	}
+	e.Responses[extra.status] = res
+}
+
+// rawDoc tells of a handler that huma does not see into.
+type rawDoc struct {
+	params       []string
+	bodyKind     string
+	body         []reflect.Type
+	status, says string
+	kind         string
+	answer       []reflect.Type
+}
+
+func types(v ...any) []reflect.Type {
+	out := make([]reflect.Type, len(v))
+	for i, x := range v {
+		out[i] = reflect.TypeOf(x)
+	}
+	return out
+}
+
+var rawDocs = map[string]rawDoc{
+	"terminal": {
+		params: []string{"id"}, status: "101", says: "TerminalUp one way; TerminalDown as text and Frames as binary the other",
+		kind: "application/json", answer: types(wire.TerminalUp{}, wire.TerminalDown{}, wire.TerminalState{}, wire.InputReport{}),
+	},
+	"events": {
+		status: "200", says: "Events session, runner, prompt with the object; ready with {} when nothing is missed any more",
+		kind: "text/event-stream", answer: types(claudehub.Session{}, claudehub.Runner{}, claudehub.Prompt{}),
+	},
+	"runner-stream": {
+		status: "200", says: "Events named as in the Runner protocol",
+		kind: "text/event-stream", answer: types(wire.Snapshot{}, wire.DesiredSession{}, wire.Input{}, wire.Resize{}, wire.Attach{}, wire.Detach{}, wire.Superseded{}),
+	},
+	"runner-status": {
+		bodyKind: "application/json", body: types(wire.Status{}), status: "200", says: "Taken",
+		kind: "application/json", answer: types(wire.StatusReply{}),
+	},
+	"runner-events": {
+		bodyKind: "application/json", body: types(wire.Events{}), status: "200", says: "Stored",
+		kind: "application/json", answer: types(wire.EventsReply{}),
+	},
+	"runner-screen": {
+		params: []string{"id"}, bodyKind: "application/octet-stream", status: "204", says: "Handed on",
+	},
+}
+
+func (t *table) document() ([]byte, error) {
+	b, err := json.MarshalIndent(t.api.OpenAPI(), "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return append(b, '\n'), nil
+}
+
+func openAPIRoute(doc []byte) route {
+	return route{method: http.MethodGet, path: "/openapi.json", who: anyone, limit: bodyLimit,
+		handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/openapi+json")
+			_, _ = w.Write(doc)
+		})}
+}
