@@ -48,7 +48,7 @@ func (s *Store) migrator(dialect goose.Dialect) (*goose.Provider, error) {
 	}
 	opts := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
 	if dialect == goose.DialectPostgres {
-		locker, err := lock.NewPostgresSessionLocker()
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 60)) // each second, a minute long
 		if err != nil {
 			return nil, err
 		}

@@ -149,10 +149,11 @@ func (q Q) SetLink(ctx context.Context, id claudehub.RunnerID, link claudehub.Li
 		link.State, micros(link.Since), l.Instance, l.Host, l.Hub, micros(l.Since), micros(l.Renewed), id)
 }
 
-// RenewLease moves a live lease's time forward; NotFound when it is not that instance's, or its link is not up.
-func (q Q) RenewLease(ctx context.Context, id claudehub.RunnerID, instance string, now time.Time) error {
-	return q.must(ctx, `UPDATE runners SET lease_renewed = ? WHERE id = ? AND lease_instance = ? AND link_state = ?`,
-		micros(now), id, instance, claudehub.LinkUp)
+// RenewLeases moves the time of all live leases of one Hub process forward: one write, however many Runners it has.
+func (q Q) RenewLeases(ctx context.Context, hub string, now time.Time) error {
+	_, err := q.exec(ctx, `UPDATE runners SET lease_renewed = ? WHERE lease_hub = ? AND link_state = ?`,
+		micros(now), hub, claudehub.LinkUp)
+	return err
 }
 
 // NextSeq takes the next number of a Runner's desired log.

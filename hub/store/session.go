@@ -133,3 +133,28 @@ func (q Q) CountSessions(ctx context.Context, runner claudehub.RunnerID) (int, e
 	err := q.get(ctx, &n, `SELECT count(*) FROM sessions WHERE runner = ? AND desired <> ?`, runner, claudehub.WantArchived)
 	return n, err
 }
+
+// Reach is what must be known to send something to a Session's Runner now.
+type Reach struct {
+	Creator claudehub.PersonID
+	Runner  claudehub.RunnerID
+	Link    claudehub.Link
+	Lease   Lease
+}
+
+// Reach finds the way to a Session in one small query: it is asked for each keystroke.
+func (q Q) Reach(ctx context.Context, id claudehub.SessionID) (Reach, error) {
+	var r struct {
+		Creator claudehub.PersonID  `db:"creator"`
+		Runner  claudehub.RunnerID  `db:"runner"`
+		State   claudehub.LinkState `db:"link_state"`
+		Since   int64               `db:"link_since"`
+		Hub     string              `db:"lease_hub"`
+		Inst    string              `db:"lease_instance"`
+		Renewed int64               `db:"lease_renewed"`
+	}
+	err := q.get(ctx, &r, `SELECT s.creator, s.runner, r.link_state, r.link_since, r.lease_hub, r.lease_instance, r.lease_renewed
+		FROM sessions s JOIN runners r ON r.id = s.runner WHERE s.id = ?`, id)
+	return Reach{Creator: r.Creator, Runner: r.Runner, Link: claudehub.Link{State: r.State, Since: at(r.Since)},
+		Lease: Lease{Instance: r.Inst, Hub: r.Hub, Renewed: at(r.Renewed)}}, err
+}

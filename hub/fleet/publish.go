@@ -1,0 +1,66 @@
+package fleet
+
+import (
+	"encoding/json"
+
+	"claude-hub/internal/claudehub"
+	"claude-hub/internal/wire"
+)
+
+// What is published is stored before. A message that is lost is therefore only late: pages fetch again when they
+// connect, and Runners' streams look at the log at each ping.
+
+// Kinds of message on wire.ChangeSubject. The data is a changed.
+const (
+	changedSession = "session"
+	changedRunner  = "runner"
+	changedPrompt  = "prompt"
+)
+
+// changed names what changed, and whose it is, so that others need not look.
+type changed struct {
+	Owner   claudehub.PersonID  `json:"owner"`
+	ID      string              `json:"id"`
+	Session claudehub.SessionID `json:"session,omitempty"` // of a prompt
+}
+
+func (f *Fleet) sessionChanged(s claudehub.Session) {
+	f.publish(wire.ChangeSubject, changedSession, changed{Owner: s.Creator, ID: string(s.ID)})
+}
+
+func (f *Fleet) runnerChanged(r claudehub.Runner) {
+	f.publish(wire.ChangeSubject, changedRunner, changed{Owner: r.Owner, ID: string(r.ID)})
+}
+
+func (f *Fleet) promptChanged(owner claudehub.PersonID, p claudehub.Prompt) {
+	f.publish(wire.ChangeSubject, changedPrompt, changed{Owner: owner, ID: string(p.ID), Session: p.Session})
+}
+
+func (f *Fleet) nudge(id claudehub.RunnerID) { f.tell(id, Nudge, nil) }
+
+// tell publishes to a Runner's streams what needs no answer.
+func (f *Fleet) tell(id claudehub.RunnerID, kind string, v any) {
+	subject, err := wire.RunnerSubject(id)
+	if err != nil {
+		f.log.Error("not published", "kind", kind, "err", err)
+		return
+	}
+	f.publish(subject, kind, v)
+}
+
+func (f *Fleet) publish(subject wire.Subject, kind string, v any) {
+	if err := f.send(subject, kind, v); err != nil {
+		f.log.Warn("not published", "subject", subject, "kind", kind, "err", err)
+	}
+}
+
+func (f *Fleet) send(subject wire.Subject, kind string, v any) error {
+	var data []byte
+	if v != nil {
+		var err error
+		if data, err = json.Marshal(v); err != nil {
+			return err
+		}
+	}
+	return f.bus.Publish(subject, kind, data)
+}

@@ -1,0 +1,145 @@
+package fleet
+
+import (
+	"context"
+	"time"
+
+	"claude-hub/hub/store"
+	"claude-hub/internal/claudehub"
+)
+
+const (
+	sweepLimit  = 30 * time.Second // for one look at everything
+	expireBatch = 200
+	// linkKept: a link that expired is kept for a while, to no use but that a clock set back does not revive it.
+	linkKept = 24 * time.Hour
+)
+
+// Run looks after what only time changes: prompts that expire, links that went silent, sign-ins that are over. It
+// returns when ctx ends.
+func (f *Fleet) Run(ctx context.Context) error {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	daily := time.NewTicker(time.Hour)
+	defer daily.Stop()
+	f.tidy(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			f.sweep(ctx)
+		case <-daily.C:
+			f.tidy(ctx)
+		}
+	}
+}
+
+// Recover is for the start of a Hub that is alone on its database: no stream can be connected, whatever a process that
+// was killed had written.
+func (f *Fleet) Recover(ctx context.Context) error {
+	if !f.bus.Embedded() {
+		return nil // another Hub's streams may be; the sweep finds those that are not
+	}
+	linked, err := f.st.Read().LinkedRunners(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range linked {
+		err := f.linkDown(ctx, r.ID, func(r store.Runner) (time.Time, bool) { return r.Lease.Renewed, r.Lease.Hub != f.hub })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweep never gives up: what failed now is tried at the next tick.
+func (f *Fleet) sweep(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, sweepLimit)
+	defer cancel()
+	if err := f.sweepLeases(ctx); err != nil && ctx.Err() == nil {
+		f.log.Error("silent links are not looked for", "err", err)
+	}
+	if err := f.expireDue(ctx); err != nil && ctx.Err() == nil {
+		f.log.Error("prompts are not expired", "err", err)
+	}
+}
+
+func (f *Fleet) sweepLeases(ctx context.Context) error {
+	now := f.now()
+	if err := f.st.Write(ctx, func(q store.Q) error { return q.RenewLeases(ctx, f.hub, now) }); err != nil {
+		return err
+	}
+	linked, err := f.st.Read().LinkedRunners(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range linked {
+		if f.live(r.ID, r.Link, r.Lease) {
+			continue
+		}
+		f.log.Warn("a Runner is silent", "runner", r.ID, "host", r.Lease.Host)
+		err := f.linkDown(ctx, r.ID, func(r store.Runner) (time.Time, bool) {
+			return f.lastSign(r.ID, r.Lease), !f.live(r.ID, r.Link, r.Lease)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// expireDue ends prompts whose time is over. It is asked before prompts are shown or sent, so that none is sent late
+// because a timer was.
+func (f *Fleet) expireDue(ctx context.Context) error {
+	for {
+		due, err := f.st.Read().DuePrompts(ctx, f.now(), expireBatch)
+		if err != nil || len(due) == 0 {
+			return err
+		}
+		done := map[claudehub.SessionID]bool{}
+		for _, p := range due {
+			if done[p.Session] {
+				continue
+			}
+			done[p.Session] = true
+			if err := f.expireIn(ctx, p.Session); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (f *Fleet) expireIn(ctx context.Context, id claudehub.SessionID) error {
+	_, err := f.decide(ctx, id, func(d *decision) error {
+		open, err := d.q.OpenPrompts(ctx, id)
+		if err != nil {
+			return err
+		}
+		for _, p := range open {
+			if p.State == claudehub.PromptAccepted || p.Expires.After(d.now) {
+				continue
+			}
+			why := "It waited for a day without reaching Claude. Send it again if you still want it."
+			if err := d.setPrompt(ctx, p, claudehub.PromptExpired, why); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// tidy forgets sign-ins and links that are over.
+func (f *Fleet) tidy(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, sweepLimit)
+	defer cancel()
+	now := f.now()
+	err := f.st.Write(ctx, func(q store.Q) error {
+		return q.DeleteOldSignIns(ctx, now.Add(-signInLife), now.Add(-linkKept))
+	})
+	if err != nil && ctx.Err() == nil {
+		f.log.Error("old sign-ins are not forgotten", "err", err)
+	}
+}

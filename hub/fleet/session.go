@@ -1,0 +1,193 @@
+package fleet
+
+import (
+	"context"
+	"strings"
+
+	"claude-hub/hub/store"
+	"claude-hub/internal/claudehub"
+)
+
+const maxRequest = 100
+
+// NewSession is what a person asks for. Request is the client's key: the same one twice gives the same Session.
+type NewSession struct {
+	Runner  claudehub.RunnerID
+	Title   string // from the prompt or the source when empty
+	Source  claudehub.Source
+	Model   string // "default" when empty
+	Effort  string // "default" when empty
+	Prompt  string // the first prompt; may be empty
+	Request string
+}
+
+// SessionUpdate changes what is not nil.
+type SessionUpdate struct {
+	Title, Model, Effort *string
+}
+
+// Sessions lists the Sessions that a person may see, archived ones or the others, the newest first.
+func (f *Fleet) Sessions(ctx context.Context, p claudehub.PersonID, archived bool) ([]claudehub.Session, error) {
+	all, err := f.st.Read().SessionsOf(ctx, p, archived)
+	out := make([]claudehub.Session, 0, len(all))
+	for _, s := range all {
+		if mayWatch(p, s.Session) == nil {
+			out = append(out, s.Session)
+		}
+	}
+	return out, err
+}
+
+// Session finds a Session that a person may see.
+func (f *Fleet) Session(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
+	return f.Watch(ctx, p, id)
+}
+
+// Watch finds a Session for who may see it.
+func (f *Fleet) Watch(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
+	return f.session(ctx, id, func(s claudehub.Session) error { return mayWatch(p, s) })
+}
+
+// Drive finds a Session for who may drive it.
+func (f *Fleet) Drive(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
+	return f.session(ctx, id, func(s claudehub.Session) error { return mayDrive(p, s) })
+}
+
+func (f *Fleet) session(ctx context.Context, id claudehub.SessionID, may func(claudehub.Session) error) (claudehub.Session, error) {
+	s, err := f.st.Read().Session(ctx, id)
+	if err != nil {
+		return claudehub.Session{}, absent(err, errNoSession)
+	}
+	if err := may(s.Session); err != nil {
+		return claudehub.Session{}, err
+	}
+	return s.Session, nil
+}
+
+// CreateSession makes a Session that shall be awake, with its first prompt if there is one.
+func (f *Fleet) CreateSession(ctx context.Context, p claudehub.PersonID, n NewSession) (claudehub.Session, error) {
+	if err := n.complete(); err != nil {
+		return claudehub.Session{}, err
+	}
+	d := &decision{}
+	err := f.st.Write(ctx, func(q store.Q) error {
+		*d = decision{q: q, now: f.now()}
+		r, err := q.LockRunner(ctx, n.Runner)
+		if err != nil {
+			return absent(err, errNoRunner)
+		}
+		if err := mayOwn(p, r.Runner); err != nil {
+			return err
+		}
+		if n.Request != "" {
+			if d.s, err = q.SessionByRequest(ctx, p, n.Request); claudehub.CodeOf(err) != claudehub.NotFound {
+				return err // found, or cannot tell
+			}
+		}
+		if err := roomForSession(ctx, q, n.Runner); err != nil {
+			return err
+		}
+		return d.create(ctx, p, n)
+	})
+	if claudehub.CodeOf(err) == claudehub.Conflict && n.Request != "" {
+		// At the same moment the same request came in for another Runner, and was first.
+		s, err := f.st.Read().SessionByRequest(ctx, p, n.Request)
+		return s.Session, err
+	}
+	if err != nil {
+		return claudehub.Session{}, err
+	}
+	f.announce(d)
+	return d.s.Session, nil
+}
+
+// complete checks what was asked for, and fills in what was left out.
+func (n *NewSession) complete() error {
+	if n.Model == "" {
+		n.Model = claudehub.Models[0]
+	}
+	if n.Effort == "" {
+		n.Effort = claudehub.Efforts[0]
+	}
+	if strings.TrimSpace(n.Title) == "" {
+		n.Title = claudehub.TitleFrom(n.Prompt, n.Source)
+	}
+	n.Title = strings.TrimSpace(n.Title)
+	if n.Prompt != "" {
+		if err := validPrompt(n.Prompt); err != nil {
+			return err
+		}
+	}
+	for _, err := range []error{claudehub.ValidTitle(n.Title), claudehub.ValidSource(n.Source),
+		claudehub.ValidModel(n.Model), claudehub.ValidEffort(n.Effort), validRequest(n.Request)} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *decision) create(ctx context.Context, p claudehub.PersonID, n NewSession) (err error) {
+	d.changed = true
+	d.s = store.Session{Request: n.Request, Session: claudehub.Session{ID: claudehub.NewSessionID(), Title: n.Title, Creator: p,
+		Runner: n.Runner, Source: n.Source, Desired: claudehub.WantAwake, Model: n.Model, Effort: n.Effort, Generation: 1,
+		Observed: claudehub.Observed{Phase: claudehub.PhaseNew, Since: d.now,
+			SandboxLink: claudehub.Link{State: claudehub.LinkNone, Since: d.now}},
+		Created: d.now, Updated: d.now}}
+	if d.s.Seq, err = d.q.NextSeq(ctx, n.Runner); err != nil {
+		return err
+	}
+	if err := d.q.AddSession(ctx, d.s); err != nil {
+		return err
+	}
+	if n.Prompt == "" {
+		return nil
+	}
+	_, err = d.addPrompt(ctx, p, n.Prompt, n.Request)
+	return err
+}
+
+func roomForSession(ctx context.Context, q store.Q, id claudehub.RunnerID) error {
+	n, err := q.CountSessions(ctx, id)
+	if err == nil && n >= claudehub.MaxSessions {
+		err = claudehub.Errorf(claudehub.TooMany,
+			"This Runner has %d Sessions, which is the most. Archive one that you do not need.", n)
+	}
+	return err
+}
+
+// UpdateSession changes title, model or effort. Another model or effort restarts Claude; a title does not concern it.
+func (f *Fleet) UpdateSession(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID, u SessionUpdate) (claudehub.Session, error) {
+	return f.asPerson(ctx, p, id, func(d *decision) error {
+		title, model, effort := or(u.Title, d.s.Title), or(u.Model, d.s.Model), or(u.Effort, d.s.Effort)
+		title = strings.TrimSpace(title)
+		for _, err := range []error{claudehub.ValidTitle(title), claudehub.ValidModel(model), claudehub.ValidEffort(effort)} {
+			if err != nil {
+				return err
+			}
+		}
+		if title != d.s.Title {
+			d.changed = true
+		}
+		if model != d.s.Model || effort != d.s.Effort {
+			d.desire()
+		}
+		d.s.Title, d.s.Model, d.s.Effort = title, model, effort
+		return nil
+	})
+}
+
+func or(s *string, otherwise string) string {
+	if s == nil {
+		return otherwise
+	}
+	return *s
+}
+
+// validRequest: the key is the client's own; it only has to be storable.
+func validRequest(s string) error {
+	if len(s) > maxRequest || clip(s, maxRequest) != s {
+		return claudehub.Errorf(claudehub.Invalid, "A request key has at most %d characters of plain text.", maxRequest)
+	}
+	return nil
+}
