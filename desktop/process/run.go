@@ -20,7 +20,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	if err != nil {
 		return Result{Code: -1}, err
 	}
-	defer p.Close() //nolint:errcheck // it has ended; this frees the pipes
+	defer p.Close() // it has ended; this frees the pipes
 	out, errs := &capture{limit: c.limit()}, &capture{limit: c.limit()}
 	var pumps sync.WaitGroup
 	pumps.Go(func() { _, _ = io.Copy(out, p.Stdout()) })

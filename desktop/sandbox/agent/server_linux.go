@@ -49,7 +49,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	for {
 		conn, err := ln.Accept()
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the listener was closed to end us
+			return nil // the listener was closed to end us
 		}
 		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ECONNABORTED) {
 			time.Sleep(10 * time.Millisecond) // out of descriptors for now; PID 1 must not end of that
