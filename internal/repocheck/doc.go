@@ -1,0 +1,4 @@
+// Package repocheck is the repository testing itself: imports run one way, every room has one package doc and a line in
+// the README, paths that the README names exist, and nothing in the tree names a package registry's host or a machine's
+// folder. It has tests only.
+package repocheck
