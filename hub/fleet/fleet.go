@@ -19,7 +19,7 @@ type Fleet struct {
 	hub string // this Hub process, among those that share a database
 
 	mu      sync.Mutex
-	streams map[streamKey]*stream // that this process serves
+	streams map[streamKey]time.Time // that this process serves, with their last sign of life
 }
 
 // Options hold what only tests set.
@@ -33,5 +33,5 @@ func New(st *store.Store, b *bus.Bus, log *slog.Logger, opt Options) *Fleet {
 		opt.Now = time.Now
 	}
 	now := func() time.Time { return store.Round(opt.Now()) }
-	return &Fleet{st: st, bus: b, log: log, now: now, hub: claudehub.NewNonce(), streams: map[streamKey]*stream{}}
+	return &Fleet{st: st, bus: b, log: log, now: now, hub: claudehub.NewNonce(), streams: map[streamKey]time.Time{}}
 }

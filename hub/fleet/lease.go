@@ -19,19 +19,15 @@ const (
 	maxHost      = 200
 )
 
-// streamKey names a Runner process. One may have two streams for a while: the one that died unnoticed, and its next.
+// streamKey names a Runner process that has a stream.
 type streamKey struct {
 	runner   claudehub.RunnerID
 	instance string
 }
 
-type stream struct {
-	count   int
-	renewed time.Time
-}
-
 // AcquireLease makes a process the Runner, and its link up. While another process is the Runner, takeOver is needed,
-// and that process is told. Each AcquireLease that worked wants one ReleaseLease.
+// and that process is told. A process whose stream died unnoticed acquires again for its next one; its caller ends the
+// older stream before, and releases once, for the last.
 func (f *Fleet) AcquireLease(ctx context.Context, id claudehub.RunnerID, instance, host string, takeOver bool) error {
 	if instance == "" || len(instance) > maxInstance || clip(instance, maxInstance) != instance {
 		return claudehub.Errorf(claudehub.Invalid, "A Runner has to say which process it is, in the header %s.", wire.InstanceHeader)
@@ -40,16 +36,13 @@ func (f *Fleet) AcquireLease(ctx context.Context, id claudehub.RunnerID, instanc
 	if host == "" {
 		host = "a machine that did not say its name"
 	}
-	// Counted before it is written, so that the end of an older stream of this process sees that there is a newer one.
-	key := streamKey{id, instance}
-	f.openStream(key)
 	old, r, err := f.takeLease(ctx, id, instance, host, takeOver)
 	if err != nil {
-		f.closeStream(key)
 		return err
 	}
+	f.sign(streamKey{id, instance}, true)
 	if old != "" {
-		f.log.Info("a Runner was taken over", "runner", id, "by", host)
+		f.log.Info("another process is the Runner now", "runner", id, "host", host)
 		f.tell(id, kindSuperseded, supersededMessage{Instance: old, By: host})
 	}
 	f.runnerChanged(r)
@@ -64,11 +57,11 @@ func (f *Fleet) takeLease(ctx context.Context, id claudehub.RunnerID, instance, 
 			return absent(err, errNoRunner)
 		}
 		now, live := f.now(), f.live(id, r.Link, r.Lease)
-		if live && r.Lease.Instance != instance {
-			if !takeOver {
+		if r.Lease.Instance != instance {
+			if live && !takeOver {
 				return held(r.Lease)
 			}
-			old = r.Lease.Instance
+			old = r.Lease.Instance // also when it was silent: it may come back
 		}
 		if r.Lease.Instance != instance || !live {
 			r.Lease.Since = now
@@ -98,8 +91,8 @@ func (f *Fleet) lastSign(id claudehub.RunnerID, l store.Lease) time.Time {
 	if l.Hub == f.hub {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if s := f.streams[streamKey{id, l.Instance}]; s != nil && !s.renewed.IsZero() {
-			return s.renewed
+		if sign, ok := f.streams[streamKey{id, l.Instance}]; ok {
+			return sign
 		}
 	}
 	return l.Renewed
@@ -112,11 +105,7 @@ func (f *Fleet) RenewLease(ctx context.Context, id claudehub.RunnerID, instance 
 	if err != nil {
 		return err
 	}
-	f.mu.Lock()
-	if s := f.streams[streamKey{id, instance}]; s != nil {
-		s.renewed = f.now()
-	}
-	f.mu.Unlock()
+	f.sign(streamKey{id, instance}, false)
 	if r.Link.State == claudehub.LinkUp && r.Lease.Hub == f.hub {
 		return nil
 	}
@@ -150,13 +139,13 @@ func (f *Fleet) holder(ctx context.Context, id claudehub.RunnerID, instance stri
 	return r, nil
 }
 
-// ReleaseLease says that a stream ended. The link is down unless the process has another stream.
+// ReleaseLease says that a process's stream ended. The link is down, unless the process has one at another Hub.
 func (f *Fleet) ReleaseLease(ctx context.Context, id claudehub.RunnerID, instance string) error {
-	key := streamKey{id, instance}
-	f.closeStream(key)
+	f.mu.Lock()
+	delete(f.streams, streamKey{id, instance})
+	f.mu.Unlock()
 	return f.linkDown(ctx, id, func(r store.Runner) (time.Time, bool) {
-		mine := r.Lease.Instance == instance && r.Lease.Hub == f.hub && !f.hasStream(key)
-		return f.now(), mine
+		return f.now(), r.Lease.Instance == instance && r.Lease.Hub == f.hub
 	})
 }
 
@@ -182,32 +171,14 @@ func (f *Fleet) linkDown(ctx context.Context, id claudehub.RunnerID, decide func
 	return err
 }
 
-func (f *Fleet) openStream(k streamKey) {
+// sign notes a sign of life of a stream; of one that is known already, unless it is new.
+func (f *Fleet) sign(k streamKey, fresh bool) {
+	now := f.now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := f.streams[k]
-	if s == nil {
-		s = &stream{}
-		f.streams[k] = s
+	if _, known := f.streams[k]; known || fresh {
+		f.streams[k] = now
 	}
-	s.count++
-	s.renewed = f.now()
-}
-
-func (f *Fleet) closeStream(k streamKey) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if s := f.streams[k]; s != nil {
-		if s.count--; s.count == 0 {
-			delete(f.streams, k)
-		}
-	}
-}
-
-func (f *Fleet) hasStream(k streamKey) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.streams[k] != nil
 }
 
 // kindSuperseded is a bus message for all streams of a Runner; only one instance takes it to its stream.

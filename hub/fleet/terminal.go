@@ -55,12 +55,12 @@ func (f *Fleet) notLinked(to store.Reach) error {
 		since = f.lastSign(to.Runner, to.Lease)
 	}
 	return claudehub.Errorf(claudehub.Unavailable,
-		"The Session's Runner is not connected since %s, so this was not sent. Check that the Runner's machine is awake and online.",
-		ago(f.now().Sub(since)))
+		"The Session's Runner has not been connected for %s, so this was not sent. Check that its machine is awake and online.",
+		inWords(f.now().Sub(since)))
 }
 
-// ago says a duration as a person would.
-func ago(d time.Duration) string {
+// inWords says a duration as a person would.
+func inWords(d time.Duration) string {
 	unit := func(n int, name string) string {
 		if n == 1 {
 			return "1 " + name
@@ -68,10 +68,8 @@ func ago(d time.Duration) string {
 		return fmt.Sprintf("%d %ss", n, name)
 	}
 	switch {
-	case d < time.Second:
-		return "just now"
 	case d < time.Minute:
-		return unit(int(d.Seconds()), "second")
+		return unit(max(int(d.Seconds()), 1), "second")
 	case d < time.Hour:
 		return unit(int(d.Minutes()), "minute")
 	case d < 48*time.Hour:

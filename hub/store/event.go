@@ -32,7 +32,7 @@ func (q Q) AddEvent(ctx context.Context, e wire.Event, stored time.Time) (first 
 		ended = 1
 	}
 	n, err := q.exec(ctx, `INSERT INTO events (id, session, kind, at, prompt, state, body, ended, stored)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session, id) DO NOTHING`,
 		e.ID, e.Session, e.Kind, micros(e.At), e.Prompt, e.State, e.Text, ended, micros(stored))
 	return n == 1, err
 }
@@ -41,7 +41,7 @@ func (q Q) AddEvent(ctx context.Context, e wire.Event, stored time.Time) (first 
 func (q Q) Events(ctx context.Context, session claudehub.SessionID, but wire.EventKind, limit int) ([]wire.Event, error) {
 	var rows []eventRow
 	err := q.all(ctx, &rows, `SELECT id, session, kind, at, prompt, state, body, ended FROM events
-		WHERE session = ? AND kind <> ? ORDER BY at DESC, id DESC LIMIT ?`, session, but, limit)
+		WHERE session = ? AND kind <> ? ORDER BY at DESC, stored DESC, id DESC LIMIT ?`, session, but, limit)
 	out := convert(rows, eventRow.event)
 	slices.Reverse(out)
 	return out, err

@@ -87,9 +87,9 @@ CREATE UNIQUE INDEX prompts_request ON prompts (session, request) WHERE request 
 CREATE INDEX prompts_waiting ON prompts (expires) WHERE state IN ('queued', 'delivered');
 CREATE INDEX prompts_open ON prompts (session, position) WHERE state IN ('queued', 'delivered', 'accepted');
 
--- An event is stored once: its id is the Runner's.
+-- An event is stored once: its id is the Runner's own, so that it counts within its Session alone.
 CREATE TABLE events (
-    id      TEXT PRIMARY KEY,
+    id      TEXT NOT NULL,
     session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
     kind    TEXT NOT NULL,
     at      BIGINT NOT NULL,
@@ -97,7 +97,8 @@ CREATE TABLE events (
     state   TEXT NOT NULL,
     body    TEXT NOT NULL,
     ended   INTEGER NOT NULL,
-    stored  BIGINT NOT NULL
+    stored  BIGINT NOT NULL,
+    PRIMARY KEY (session, id)
 );
 CREATE INDEX events_session ON events (session, at);
 
