@@ -1,0 +1,11 @@
+/** keys name what the query cache holds. */
+export const keys = {
+  hub: ['hub'] as const,
+  me: ['me'] as const,
+  signIns: ['sign-ins'] as const,
+  sessions: (archived: boolean) => ['sessions', { archived }] as const,
+  session: (id: string) => ['session', id] as const,
+  prompts: (id: string) => ['prompts', id] as const,
+  history: (id: string, updated: string) => ['history', id, updated] as const,
+  runners: ['runners'] as const,
+};

@@ -1,0 +1,208 @@
+import { ActionIcon, Badge, Group, Text, TextInput, Tooltip } from '@mantine/core';
+import { IconPencil } from '@tabler/icons-react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { calls } from '~/api/calls';
+import { keys } from '~/api/keys';
+import { useHubLink } from '~/api/live';
+import type { Finding, Machine, Runner } from '~/api/types';
+import linkClasses from '~/modules/link/Link.module.css';
+import { hopText } from '~/modules/link/LinkDot';
+import { bytes } from '~/ui/bytes';
+import { Command } from '~/ui/Copyable';
+import { Meter } from '~/ui/Meter';
+import { complain } from '~/ui/notify';
+import { ago, useNow } from '~/ui/time';
+import classes from './Runner.module.css';
+
+/** RunnerCard is one machine: its link, its load, and what its doctor found. */
+export function RunnerCard({ runner }: { runner: Runner }) {
+  const now = useNow(5000);
+  const hub = useHubLink();
+  const m = runner.machine;
+  const known = m.hostname !== '';
+  const state = hub.state === 'up' ? runner.link.state : 'connecting';
+  const stale = known && state !== 'up';
+  return (
+    <article className={classes.card} aria-label={runner.name} data-testid="runner-card">
+      <header className={classes.head}>
+        <Name runner={runner} />
+        <span className={classes.link} data-state={state}>
+          <span className={linkClasses.shape} aria-hidden="true" />
+          {state === 'connecting' ? 'cannot tell' : hopText({ state, since: Date.parse(runner.link.since) }, now)}
+        </span>
+      </header>
+      {!known && (
+        <Text c="dimmed">
+          This Runner has not reported yet. Start it on its machine: it links to the Hub by itself.
+        </Text>
+      )}
+      {known && (
+        <>
+          <Text size="sm" c="dimmed">
+            {m.hostname} · {m.os}/{m.arch} · Runner {m.version} · Claude Code {m.claude || 'not there yet'} ·{' '}
+            {m.backend}
+          </Text>
+          {stale && (
+            <Text size="sm" c="dimmed">
+              As reported {ago(Date.parse(m.reported), now)} ago.
+            </Text>
+          )}
+          {!m.setup_token && !m.stand_in && <NoToken />}
+          {m.stand_in && (
+            <Badge variant="light" color="orange" className={classes.badge}>
+              Answers come from a stand-in, not from Anthropic
+            </Badge>
+          )}
+          <Load m={m} stale={stale} />
+          <Doctor findings={m.doctor ?? []} />
+          <Unowned names={m.unowned ?? []} />
+        </>
+      )}
+    </article>
+  );
+}
+
+function Name({ runner }: { runner: Runner }) {
+  const client = useQueryClient();
+  const [text, setText] = useState<string>();
+  const rename = useMutation({
+    mutationFn: (name: string) => calls.renameRunner(runner.id, name),
+    onSuccess: (r) => client.setQueryData<Runner[]>(keys.runners, (old) => old?.map((x) => (x.id === r.id ? r : x))),
+    onError: complain,
+  });
+  const done = (name: string) => {
+    setText(undefined);
+    if (name.trim() !== '' && name.trim() !== runner.name) rename.mutate(name.trim());
+  };
+  if (text !== undefined) {
+    return (
+      <TextInput
+        aria-label="Name of this Runner"
+        size="xs"
+        autoFocus
+        value={text}
+        onChange={(e) => setText(e.currentTarget.value)}
+        onBlur={() => done(text)}
+        onKeyDown={(e) => {
+          if (e.key === 'Enter') done(text);
+          if (e.key === 'Escape') setText(undefined);
+        }}
+      />
+    );
+  }
+  return (
+    <Group gap={4}>
+      <h2 className={classes.name}>{runner.name}</h2>
+      <Tooltip label="Rename">
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size="sm"
+          aria-label={`Rename ${runner.name}`}
+          onClick={() => setText(runner.name)}
+        >
+          <IconPencil size={14} />
+        </ActionIcon>
+      </Tooltip>
+    </Group>
+  );
+}
+
+function NoToken() {
+  return (
+    <div className={classes.warn} role="note" data-testid="no-setup-token">
+      <p>
+        <b>No setup token.</b> Sessions here cannot start. Run this on the machine; it asks for the token of{' '}
+        <code>claude setup-token</code>, and keeps it there. The Hub never gets it.
+      </p>
+      <Command>claude-hub-runner token set</Command>
+    </div>
+  );
+}
+
+function Load({ m, stale }: { m: Machine; stale: boolean }) {
+  const memory = m.memory_total - m.memory_free;
+  const ours = Math.min(m.sessions_memory, memory);
+  const disk = m.disk_total - m.disk_free;
+  return (
+    <div className={classes.load} data-stale={stale}>
+      <Meter
+        label="Memory"
+        text={`${bytes(ours)} Sessions, ${bytes(memory - ours)} other, ${bytes(m.memory_free)} free of ${bytes(m.memory_total)}`}
+        total={m.memory_total}
+        parts={[
+          { name: 'Sessions', value: ours, kind: 'ours' },
+          { name: 'Other', value: memory - ours, kind: 'others' },
+        ]}
+      />
+      <Meter
+        label="Disk"
+        text={`${bytes(m.disk_free)} free of ${bytes(m.disk_total)}`}
+        total={m.disk_total}
+        parts={[{ name: 'Used', value: disk, kind: 'others' }]}
+      />
+      <Text size="sm">
+        {m.awake} {m.awake === 1 ? 'Session' : 'Sessions'} awake · load {m.load.toFixed(2)} on {m.cpus}{' '}
+        {m.cpus === 1 ? 'CPU' : 'CPUs'}
+      </Text>
+    </div>
+  );
+}
+
+function Doctor({ findings }: { findings: Finding[] }) {
+  const bad = findings.filter((f) => !f.ok);
+  const good = findings.filter((f) => f.ok);
+  return (
+    <section aria-label="Doctor">
+      {bad.map((f) => (
+        <Check key={f.name} f={f} />
+      ))}
+      {good.length > 0 && (
+        <details className={classes.good}>
+          <summary>
+            {bad.length === 0 ? `Doctor: all well (${good.length} checks)` : `${good.length} checks are well`}
+          </summary>
+          {good.map((f) => (
+            <Check key={f.name} f={f} />
+          ))}
+        </details>
+      )}
+    </section>
+  );
+}
+
+function Check({ f }: { f: Finding }) {
+  return (
+    <div className={classes.check} data-ok={f.ok}>
+      <span aria-hidden="true">{f.ok ? '✓' : '✕'}</span>
+      <div>
+        <div>
+          <b>{f.name}</b>
+          {f.fatal && !f.ok && <span className={classes.fatal}> no Session can start until this is mended</span>}
+        </div>
+        <div>{f.detail}</div>
+        {!f.ok && f.fix && <div className={classes.fix}>{f.fix}</div>}
+      </div>
+    </div>
+  );
+}
+
+function Unowned({ names }: { names: string[] }) {
+  if (names.length === 0) return null;
+  return (
+    <section className={classes.warn} aria-label="Sandboxes without a Session">
+      <p>
+        {names.length === 1 ? 'One Sandbox' : `${names.length} Sandboxes`} on this machine belong to no Session of this
+        Runner:
+      </p>
+      <ul>
+        {names.map((n) => (
+          <li key={n}>
+            <code>{n}</code>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

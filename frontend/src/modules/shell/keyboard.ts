@@ -1,0 +1,17 @@
+import { mod } from '~/ui/hotkeys';
+
+/** keyboard is the list that people are shown; the bindings are in Shell, Sessions and the terminal. */
+export const keyboard: [string, string][] = [
+  ['g s', 'Sessions'],
+  ['g r', 'Runners'],
+  ['g t', 'Settings'],
+  ['n', 'New Session'],
+  ['/', 'Filter the list'],
+  [`${mod}K`, 'Search everything'],
+  ['?', 'This list'],
+  ['t', 'On a Session: go to the terminal'],
+  ['p', 'On a Session: go to the prompt box'],
+  ['Ctrl Shift .', 'Leave the terminal; every other key goes to it'],
+  ['Ctrl Shift C', 'In the terminal: copy the selection'],
+  ['Ctrl Shift V', 'In the terminal: paste'],
+];

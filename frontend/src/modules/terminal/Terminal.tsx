@@ -1,0 +1,83 @@
+import '@xterm/xterm/css/xterm.css';
+import './font.css';
+import { Button } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import { copy } from './clipboard';
+import type { TerminalStatus } from './core';
+import { KeyBar } from './KeyBar';
+import { OffLine } from './OffLine';
+import type { Look } from './screen';
+import classes from './Terminal.module.css';
+import { useTerminal } from './useTerminal';
+
+interface Props {
+  session: string;
+  look: Look;
+  /** keyBar shows the keys that a phone's keyboard lacks. */
+  keyBar: boolean;
+  runnerName: string;
+  onStatus: (s: TerminalStatus) => void;
+  onNotice: (text: string) => void;
+  /** onLeave: the person leaves the terminal with the keyboard. */
+  onLeave: () => void;
+}
+
+/** Terminal is the live screen of one Session. Props in, status out. */
+export function Terminal({ session, look, keyBar, runnerName, onStatus, onNotice, onLeave }: Props) {
+  const [status, setStatus] = useState<TerminalStatus>();
+  const [offered, setOffered] = useState<string>();
+  const { host, core } = useTerminal(session, look, {
+    status: (s) => {
+      setStatus(s);
+      onStatus(s);
+    },
+    notice: onNotice,
+    offer: setOffered,
+    leave: () => {
+      core?.screen.blur();
+      onLeave();
+    },
+  });
+
+  useEffect(() => core?.screen.focus(), [core]);
+
+  const state = status?.state;
+  const letterboxed = !!state && !state.owner && status.drawn;
+  return (
+    <section
+      className={classes.frame}
+      aria-label="Terminal. Press Control Shift Full Stop to leave it with the keyboard."
+      data-typing={status?.typing ?? false}
+      data-stale={status?.drawn && status.link.state !== 'up'}
+      style={{ background: look.theme.background }}
+    >
+      <OffLine status={status} runnerName={runnerName} />
+      <div className={classes.host} data-letterboxed={letterboxed} data-testid="terminal" ref={host} />
+      {offered !== undefined && (
+        <div className={classes.strip} role="status">
+          <span>The program wants to copy {offered.length} characters.</span>
+          <Button
+            size="compact-xs"
+            onClick={() => {
+              void copy(offered);
+              setOffered(undefined);
+            }}
+          >
+            Copy
+          </Button>
+        </div>
+      )}
+      {letterboxed && state.drive && (
+        <div className={classes.strip} role="status">
+          <span>
+            Sized for another window: {state.cols}×{state.rows}
+          </span>
+          <Button size="compact-xs" variant="default" onClick={() => core?.claim()}>
+            Fit it here
+          </Button>
+        </div>
+      )}
+      {keyBar && core && <KeyBar core={core} />}
+    </section>
+  );
+}

@@ -1,0 +1,16 @@
+import { Stack, Text, Title } from '@mantine/core';
+import type { ReactNode } from 'react';
+
+/** Empty says why there is nothing, and the one next step. */
+export function Empty({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <Stack align="center" gap="md" py={64} px="lg" ta="center" maw={640} mx="auto">
+      <Title order={2} size="h3" fw={600}>
+        {title}
+      </Title>
+      <Text component="div" c="dimmed">
+        {children}
+      </Text>
+    </Stack>
+  );
+}

@@ -1,0 +1,36 @@
+import { Button, Group, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { sentence } from '~/api/problem';
+
+/** say tells something briefly. */
+export function say(text: string) {
+  notifications.show({ message: text, color: 'accent', autoClose: 6000 });
+}
+
+/** complain tells what did not work. */
+export function complain(err: unknown) {
+  notifications.show({ message: sentence(err), color: 'red', autoClose: 12_000, role: 'alert' });
+}
+
+/** undoable tells what was done, with the way back. */
+export function undoable(text: string, undo: () => void) {
+  const id = notifications.show({
+    color: 'accent',
+    autoClose: 10_000,
+    message: (
+      <Group justify="space-between" wrap="nowrap">
+        <Text size="sm">{text}</Text>
+        <Button
+          size="compact-sm"
+          variant="light"
+          onClick={() => {
+            notifications.hide(id);
+            undo();
+          }}
+        >
+          Undo
+        </Button>
+      </Group>
+    ),
+  });
+}

@@ -1,0 +1,34 @@
+import { createTheme, type MantineColorsTuple } from '@mantine/core';
+
+/** One accent: a calm blue, dark enough for white text on it. */
+const accent: MantineColorsTuple = [
+  '#eef3fd',
+  '#dbe5f8',
+  '#b6caf0',
+  '#8eade8',
+  '#6c94e1',
+  '#5583dc',
+  '#3f72d4',
+  '#2f60bf',
+  '#2553a8',
+  '#194690',
+];
+
+export const theme = createTheme({
+  primaryColor: 'accent',
+  primaryShade: { light: 7, dark: 7 },
+  colors: { accent },
+  defaultRadius: 6,
+  fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif',
+  fontFamilyMonospace: '"JetBrains Mono NL", ui-monospace, Menlo, Consolas, monospace',
+  fontSizes: { xs: '12px', sm: '13px', md: '14px', lg: '16px', xl: '20px' },
+  spacing: { xs: '4px', sm: '8px', md: '12px', lg: '16px', xl: '24px' },
+  respectReducedMotion: true,
+  cursorType: 'pointer',
+  components: {
+    Modal: { defaultProps: { transitionProps: { duration: 120 }, centered: false } },
+    Tooltip: { defaultProps: { openDelay: 300, withArrow: true, transitionProps: { duration: 80 } } },
+    Menu: { defaultProps: { transitionProps: { duration: 80 }, shadow: 'md' } },
+    Button: { defaultProps: { size: 'sm' } },
+  },
+});
