@@ -136,6 +136,18 @@ func (l *screenLog) deltas() string {
 	return b.String()
 }
 
+// screen is what a viewer was sent that begins with the last snapshot.
+func (l *screenLog) screen() []byte {
+	var data []byte
+	for _, f := range l.all() {
+		if f.Kind == tmux.Snapshot {
+			data = nil
+		}
+		data = append(data, f.Data...)
+	}
+	return data
+}
+
 func (l *screenLog) snapshots() int {
 	n := 0
 	for _, f := range l.all() {

@@ -27,6 +27,7 @@ func pasteReader() {
 	defer func() { _ = term.Restore(0, old) }()
 	fmt.Print("\x1b[?2004hready\r\n")
 	in := bufio.NewReaderSize(os.Stdin, 1<<16)
+	start := []byte("\x1b[200~")
 	var paste bytes.Buffer
 	for inside := false; ; {
 		c, err := in.ReadByte()
@@ -44,10 +45,10 @@ func pasteReader() {
 		}
 		paste.WriteByte(c)
 		switch s := paste.String(); {
-		case s == "\x1b[200~":
+		case s == string(start):
 			inside = true
 			paste.Reset()
-		case !strings.HasPrefix("\x1b[200~", s):
+		case !bytes.HasPrefix(start, []byte(s)):
 			fmt.Printf("key %q\r\n", s)
 			paste.Reset()
 		}

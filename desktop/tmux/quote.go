@@ -36,10 +36,10 @@ func appendQuoted(dst []byte, s string) ([]byte, error) {
 		}
 		dst = append(dst, s[from:i]...)
 		from = i + 1
-		switch {
-		case c == 0:
+		switch c {
+		case 0:
 			return nil, fmt.Errorf("tmux: an argument holds a NUL byte")
-		case c == '"' || c == '\\' || c == '$' || c == '~':
+		case '"', '\\', '$', '~':
 			dst = append(dst, '\\', c)
 		default:
 			// Control bytes would end the line; tmux takes a raw 0xff for the end of its input.
@@ -50,7 +50,7 @@ func appendQuoted(dst []byte, s string) ([]byte, error) {
 	return append(dst, '"'), nil
 }
 
-// isPlain says that s needs no quotes whereever it stands.
+// isPlain says that s needs no quotes wherever it stands.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		c := s[i]

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Snapshot questions, in the order in which they are asked. They go out as one command line, which tmux answers without
@@ -147,50 +148,63 @@ type row struct {
 func parseRows(lines, joined [][]byte) []row {
 	rows := make([]row, len(lines))
 	markWrapped(rows, lines, joined)
-	var p pen
-	shifted := false
+	var c capture
 	for i, line := range lines {
-		text := p.appendTo(make([]byte, 0, len(line)+16))
-		if shifted {
-			text = append(text, 0x0e)
-		}
-		text, shifted = appendRow(text, line, &p, shifted)
-		if shifted {
-			text = append(text, 0x0f)
-		}
-		rows[i].text, rows[i].end = text, p
+		rows[i].text, rows[i].end = c.appendRow(make([]byte, 0, len(line)+16), line)
 	}
 	return rows
 }
 
+// capture reads captured lines: what tmux said last, which holds for the lines after too.
+type capture struct {
+	pen     pen
+	shifted bool // line drawing characters
+}
+
 // appendRow copies a captured line, writing its pens anew, since tmux 3.3a writes some in a way of its own.
-func appendRow(dst, line []byte, p *pen, shifted bool) ([]byte, bool) {
+func (c *capture) appendRow(dst, line []byte) ([]byte, pen) {
+	var drawn pen
+	shifted := false
 	for len(line) > 0 {
-		switch c := line[0]; {
-		case c == 0x1b && len(line) > 1 && line[1] == '[':
+		b := line[0]
+		if b == 0x1b && len(line) > 1 && line[1] == '[' {
 			end := bytes.IndexByte(line, 'm')
 			if end < 0 {
-				return dst, shifted
+				break
 			}
-			before := *p
-			p.apply(line[2:end])
+			c.pen.apply(line[2:end])
 			line = line[end+1:]
-			if before != *p {
-				if before != (pen{}) {
-					dst = append(dst, "\x1b[m"...)
-				}
-				dst = p.appendTo(dst)
-			}
 			continue
-		case c == 0x0e || c == 0x0f:
-			shifted = c == 0x0e
-			dst = append(dst, c)
-		case c >= ' ' && c != 0x7f:
-			dst = append(dst, c)
 		}
 		line = line[1:]
+		if b == 0x0e || b == 0x0f {
+			c.shifted = b == 0x0e
+		}
+		if b < ' ' || b == 0x7f {
+			continue
+		}
+		if drawn != c.pen {
+			if drawn != (pen{}) {
+				dst = append(dst, "\x1b[m"...)
+			}
+			dst, drawn = c.pen.appendTo(dst), c.pen
+		}
+		if shifted != c.shifted {
+			dst, shifted = appendShift(dst, c.shifted), c.shifted
+		}
+		dst = append(dst, b)
 	}
-	return dst, shifted
+	if shifted {
+		dst = appendShift(dst, false)
+	}
+	return dst, drawn
+}
+
+func appendShift(dst []byte, on bool) []byte {
+	if on {
+		return append(dst, 0x0e)
+	}
+	return append(dst, 0x0f)
 }
 
 // markWrapped finds the rows that tmux wrapped by comparing the two captures: a joined line is its rows put together.
@@ -213,23 +227,38 @@ func appendLines(out []byte, rows []row, cols int) []byte {
 	wrapping := false
 	for i, r := range rows {
 		// Only a row that surely fills the line can flow into the next by itself.
-		flows := r.wrapped && i+1 < len(rows) && fills(r.text, cols)
-		if flows != wrapping && flows {
-			out = appendMode(out, 7, true)
+		flows := i+1 < len(rows) && flowed(r, cols)
+		// With wrapping off, a mark at the end of a line would land on the cell before its letter. And a row that is flowed
+		// into begins with a wrap.
+		if on := flows || wrapping && i > 0 && flowed(rows[i-1], cols) || hasMarks(r.text); on != wrapping {
+			out, wrapping = appendMode(out, 7, on), on
 		}
 		out = append(out, r.text...)
 		if r.end != (pen{}) {
 			out = append(out, "\x1b[m"...)
 		}
-		if wrapping && !flows {
-			out = appendMode(out, 7, false)
-		}
-		wrapping = flows
 		if !flows && i+1 < len(rows) {
 			out = append(out, "\r\n"...)
 		}
 	}
+	if wrapping {
+		out = appendMode(out, 7, false)
+	}
 	return out
+}
+
+func flowed(r row, cols int) bool { return r.wrapped && fills(r.text, cols) }
+
+// hasMarks tells whether there is a character that combines with the one before.
+func hasMarks(text []byte) bool {
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		if r >= 0x300 && runeWidth(r) == 0 {
+			return true
+		}
+		text = text[size:]
+	}
+	return false
 }
 
 // fills says that a row's text is cols printable ASCII characters, whose width nobody disputes.
