@@ -130,6 +130,13 @@ func (f *feed) links(runner, sandbox claudehub.Link) {
 		// What was sent before may not have arrived, and the Runner may be another process that knows nothing of us.
 		f.ask, f.asked = true, false
 		f.resize = f.owner != nil
+		f.terminals = nil
+		for _, v := range f.viewers {
+			if v.who.Drive {
+				v.wantReport = true
+				f.terminals = append(f.terminals, v)
+			}
+		}
 		f.poke()
 	}
 }

@@ -131,6 +131,7 @@ func (fs *Feeds) Join(ctx context.Context, s claudehub.Session, w Who) (*Viewer,
 			case fs.start <- f:
 			case <-fs.stopped:
 				f.end(errStopping)
+				return nil, errStopping
 			case <-ctx.Done():
 				f.end(errStopping)
 				return nil, ctx.Err()

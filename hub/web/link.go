@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"claude-hub/hub/bus"
+	"claude-hub/hub/fleet"
 	"claude-hub/internal/claudehub"
 )
 
@@ -49,9 +50,15 @@ func (l *link) poke() {
 	}
 }
 
-func (l *link) end(err error) {
+// replace ends a link whose Runner process opened another: it must not let go of the lease.
+func (l *link) replace() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.replaced = true
+	l.endLocked(errLinkReplaced)
+}
+
+func (l *link) endLocked(err error) {
 	if l.err == nil {
 		l.err = err
 	}
@@ -67,7 +74,7 @@ func (l *link) add(kind string, data []byte) {
 	case l.err != nil:
 	case kind == bus.Cut:
 		l.err = errLinkCut
-	case kind == nudge:
+	case kind == fleet.Nudge:
 		l.nudged = true
 	case len(l.queue) >= linkEvents || l.bytes+len(data) > linkBytes:
 		l.err = errLinkSlow

@@ -69,7 +69,9 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, cert *tls.Config
 	if err != nil {
 		err = errors.Join(err, srv.Close())
 	}
-	<-failed
+	if e := <-failed; !errors.Is(e, http.ErrServerClosed) {
+		err = errors.Join(err, e)
+	}
 	handlers.Wait()
 	return err
 }

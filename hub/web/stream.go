@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	nudge       = "nudge" // see fleet.Listen
+	lookAfter   = 4 // pings: a nudge that was lost costs a minute at most
 	letGoTime   = 5 * time.Second
 	maxHostName = 200
 )
@@ -57,22 +57,16 @@ func (s *server) runnerStream(w http.ResponseWriter, r *http.Request, c runnerCa
 func (s *server) enter(ctx context.Context, c runnerCaller, l *link) {
 	s.mu.Lock()
 	old := s.links[c.id]
-	if old != nil && old.instance == l.instance {
-		s.links[c.id] = l
-		old.mu.Lock()
-		old.replaced = true
-		old.mu.Unlock()
-	} else if old == nil {
-		s.links[c.id] = l
-		old = nil
-	} else {
-		old = nil // another process: the lease decides
+	if old != nil && old.instance != l.instance {
+		s.mu.Unlock()
+		return // another process: the lease decides
 	}
+	s.links[c.id] = l
 	s.mu.Unlock()
 	if old == nil {
 		return
 	}
-	old.end(errLinkReplaced)
+	old.replace()
 	ctx, cancel := context.WithTimeout(ctx, letGoTime)
 	defer cancel()
 	select {
@@ -110,6 +104,8 @@ type runnerStream struct {
 	l   *link
 	out *sse
 	seq int64 // of the last desired state sent; -1 before the first
+
+	pings int
 }
 
 func (st *runnerStream) run(ctx context.Context) error {
@@ -127,6 +123,11 @@ func (st *runnerStream) run(ctx context.Context) error {
 				return err
 			}
 			st.out.comment()
+			if st.pings++; st.pings%lookAfter == 0 {
+				if err := st.desired(ctx); err != nil {
+					return err
+				}
+			}
 			ping.Reset(wire.StreamPing)
 		case <-st.l.wake:
 			if err := st.batch(ctx); err != nil {

@@ -47,7 +47,7 @@ func (s *server) terminal(w http.ResponseWriter, r *http.Request, c personCaller
 	})
 	if err != nil {
 		recordOf(r.Context()).err = err
-		return nil // Accept has answered
+		return nil //nolint:nilerr // Accept has answered
 	}
 	conn.SetReadLimit(terminalRead)
 	err = s.serveTerminal(r.Context(), conn, c, sess)
