@@ -1,52 +1,52 @@
+import createClient from 'openapi-fetch';
 import { problemFrom, unreachable } from './problem';
-import type { HistoryItem, HubInfo, NewSession, Person, Prompt, Runner, Session, SessionVerb, SignIn } from './types';
+import type { paths } from './schema.gen';
+import type { NewSession, SessionChange, SessionVerb } from './types';
 
-const timeout = 20_000;
+const timeout = 20_000; // ms for any answer
 
-async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
-  let response: Response;
-  try {
-    response = await fetch(path, {
-      method,
-      headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
-      body: body === undefined ? undefined : JSON.stringify(body),
-      signal: AbortSignal.timeout(timeout),
-    });
-  } catch {
-    throw unreachable();
-  }
-  if (response.status === 204) return undefined as T;
-  const json: unknown = await response.json().catch(() => null);
-  if (!response.ok) throw problemFrom(response.status, json);
-  return json as T;
+const http = createClient<paths>({
+  fetch: async (request) => {
+    try {
+      return await fetch(request, { signal: AbortSignal.timeout(timeout) });
+    } catch {
+      throw unreachable();
+    }
+  },
+});
+
+/** got gives the answer, or throws what the Hub said instead. */
+async function got<T>(call: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
+  const { data, error, response } = await call;
+  if (!response.ok) throw problemFrom(response.status, error);
+  return data as T;
 }
 
-async function items<T>(path: string): Promise<T[]> {
-  return (await request<{ items: T[] | null }>('GET', path)).items ?? [];
+async function items<T>(call: Promise<{ data?: { items: T[] | null }; error?: unknown; response: Response }>) {
+  return (await got(call)).items ?? [];
 }
 
-const session = (id: string) => `/api/sessions/${encodeURIComponent(id)}`;
+const by = (id: string) => ({ params: { path: { id } } });
 
+/** calls are all that the pages ask of the Hub, but for events and terminals. */
 export const calls = {
-  hub: () => request<HubInfo>('GET', '/api/hub'),
-  me: () => request<Person>('GET', '/api/me'),
-  signIn: (token: string) => request<void>('POST', '/api/sign-in', { token }),
-  signOut: () => request<void>('POST', '/api/sign-out', {}),
-  signIns: () => items<SignIn>('/api/sign-ins'),
-  revoke: (id: string) => request<void>('DELETE', `/api/sign-ins/${encodeURIComponent(id)}`),
-  sessions: (archived: boolean) => items<Session>(`/api/sessions?archived=${archived}`),
-  session: (id: string) => request<Session>('GET', session(id)),
-  create: (s: NewSession) => request<Session>('POST', '/api/sessions', s),
-  change: (id: string, to: { title?: string; model?: string; effort?: string }) =>
-    request<Session>('PATCH', session(id), to),
-  verb: (id: string, verb: SessionVerb) => request<Session>('POST', `${session(id)}/${verb}`, {}),
-  prompts: (id: string) => items<Prompt>(`${session(id)}/prompts`),
-  prompt: (id: string, text: string, nonce: string) =>
-    request<Prompt>('POST', `${session(id)}/prompts`, { text, request: nonce }),
+  hub: () => got(http.GET('/api/hub')),
+  me: () => got(http.GET('/api/me')),
+  signIn: (token: string) => got(http.POST('/api/sign-in', { body: { token } })),
+  signOut: () => got(http.POST('/api/sign-out')),
+  signIns: () => items(http.GET('/api/sign-ins')),
+  revoke: (id: string) => got(http.DELETE('/api/sign-ins/{id}', by(id))),
+  sessions: (archived: boolean) => items(http.GET('/api/sessions', { params: { query: { archived } } })),
+  session: (id: string) => got(http.GET('/api/sessions/{id}', by(id))),
+  create: (body: NewSession) => got(http.POST('/api/sessions', { body })),
+  change: (id: string, body: SessionChange) => got(http.PATCH('/api/sessions/{id}', { ...by(id), body })),
+  verb: (id: string, verb: SessionVerb) => got(http.POST(`/api/sessions/{id}/${verb}`, by(id))),
+  prompts: (id: string) => items(http.GET('/api/sessions/{id}/prompts', by(id))),
+  prompt: (id: string, text: string, request: string) =>
+    got(http.POST('/api/sessions/{id}/prompts', { ...by(id), body: { text, request } })),
   cancelPrompt: (id: string, prompt: string) =>
-    request<Prompt>('POST', `${session(id)}/prompts/${encodeURIComponent(prompt)}/cancel`, {}),
-  history: (id: string) => items<HistoryItem>(`${session(id)}/history`),
-  runners: () => items<Runner>('/api/runners'),
-  renameRunner: (id: string, name: string) =>
-    request<Runner>('PATCH', `/api/runners/${encodeURIComponent(id)}`, { name }),
+    got(http.POST('/api/sessions/{id}/prompts/{prompt}/cancel', { params: { path: { id, prompt } } })),
+  history: (id: string) => items(http.GET('/api/sessions/{id}/history', by(id))),
+  runners: () => items(http.GET('/api/runners')),
+  renameRunner: (id: string, name: string) => got(http.PATCH('/api/runners/{id}', { ...by(id), body: { name } })),
 };

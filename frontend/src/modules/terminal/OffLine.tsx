@@ -4,7 +4,7 @@ import type { TerminalStatus } from './core';
 import classes from './Terminal.module.css';
 
 /** whyOff says why keys do not go to the program, or nothing when they do. */
-export function whyOff(s: TerminalStatus | undefined, runnerName: string, now: number): string | undefined {
+function whyOff(s: TerminalStatus | undefined, runnerName: string, now: number): string | undefined {
   if (!s || s.typing) return undefined;
   const since = (at: string | number) => ago(typeof at === 'number' ? at : Date.parse(at), now);
   const { link, state } = s;

@@ -1,5 +1,6 @@
 import { Backoff, onReturn } from '~/api/backoff';
-import { subprotocol, type TerminalDown, type TerminalUp } from './messages';
+import type { TerminalDown, TerminalUp } from '~/api/types';
+import { subprotocol } from './messages';
 
 /** Socket is the part of a WebSocket that is used; tests bring their own. */
 export interface Socket {

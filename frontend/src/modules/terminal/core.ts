@@ -1,9 +1,10 @@
+import type { TerminalDown, TerminalState, TerminalUp } from '~/api/types';
 import { nonce } from '~/ui/random';
 import { copy } from './clipboard';
 import { Connection, type LinkStatus, openSocket } from './connection';
 import { decodeFrames, type Frame } from './frames';
 import { InputQueue } from './input';
-import { maxPaste, type TerminalDown, type TerminalState, type TerminalUp } from './messages';
+import { maxPaste } from './messages';
 import { type Look, Screen } from './screen';
 import type { Size } from './size';
 

@@ -1,4 +1,5 @@
-import { type InputReport, maxKeys, type TerminalUp } from './messages';
+import type { InputReport, TerminalUp } from '~/api/types';
+import { maxKeys } from './messages';
 
 /** What the queue needs from the connection, and what it tells the person. */
 interface Out {

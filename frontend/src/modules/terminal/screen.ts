@@ -40,7 +40,7 @@ export async function loadFont(size: number): Promise<void> {
 }
 
 /** isLeaveChord tells the one chord that does not go to the terminal: Ctrl+Shift+. */
-export function isLeaveChord(e: KeyboardEvent): boolean {
+function isLeaveChord(e: KeyboardEvent): boolean {
   return e.ctrlKey && e.shiftKey && !e.altKey && !e.metaKey && e.code === 'Period';
 }
 
