@@ -65,23 +65,23 @@ func parseRequest(b []byte) (*request, error) {
 // without tools and is not the person's prompt.
 func (r *request) aside() bool { return len(r.Tools) == 0 }
 
-// said returns the text of a user message that a person wrote. Claude Code adds blocks of its own, each in a tag.
-func (m message) said() string {
+// said returns the texts of a user message that a person wrote, oldest first. There may be several: after a failed
+// answer Claude Code puts the next prompt into the same message. Its own additions each come as a block in a tag.
+func (m message) said() []string {
 	if m.Role != "user" {
-		return ""
+		return nil
 	}
-	var parts []string
+	var texts []string
 	for _, b := range m.Content {
-		if b.Type == "text" && !ownText(b.Text) {
-			parts = append(parts, b.Text)
+		if text := strings.TrimSpace(b.Text); b.Type == "text" && !ownText(text) {
+			texts = append(texts, text)
 		}
 	}
-	return strings.TrimSpace(strings.Join(parts, "\n"))
+	return texts
 }
 
 func ownText(text string) bool {
-	text = strings.TrimSpace(text)
-	for _, tag := range []string{"<system-reminder>", "<local-command-", "<command-name>", "<command-message>", "<session>"} {
+	for _, tag := range []string{"<system-reminder>", "<local-command-", "<command-name>", "<command-message>", "[Request interrupted by user"} {
 		if strings.HasPrefix(text, tag) {
 			return true
 		}
@@ -94,8 +94,8 @@ func ownText(text string) bool {
 func (r *request) prompt() (text string, answered, occurrences int) {
 	at := -1
 	for i, m := range r.Messages {
-		if s := m.said(); s != "" {
-			text, at = s, i
+		if said := m.said(); len(said) > 0 {
+			text, at = said[len(said)-1], i
 		}
 	}
 	if at < 0 {
@@ -107,8 +107,10 @@ func (r *request) prompt() (text string, answered, occurrences int) {
 		}
 	}
 	for _, m := range r.Messages {
-		if m.said() == text {
-			occurrences++
+		for _, said := range m.said() {
+			if said == text {
+				occurrences++
+			}
 		}
 	}
 	return text, answered, occurrences
@@ -145,9 +147,7 @@ func (r *request) result() string {
 func (r *request) turns() int {
 	n := 0
 	for _, m := range r.Messages {
-		if m.said() != "" {
-			n++
-		}
+		n += len(m.said())
 	}
 	return n
 }

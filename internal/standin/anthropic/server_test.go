@@ -381,6 +381,18 @@ func TestPromptSentTwiceShows(t *testing.T) {
 	}
 }
 
+// After a failed answer, and after an interrupt, Claude Code puts the next prompt into the same message.
+func TestNewestOfSeveralTexts(t *testing.T) {
+	f := start(t, `{"rules":[{"contains":"old","steps":[{"say":"wrong"}]}]}`)
+	body := ask(false, "x", `{"role":"user","content":[{"type":"text","text":"old"},{"type":"text","text":"[Request interrupted by user]"},{"type":"text","text":"new"},{"type":"text","text":"<system-reminder>r</system-reminder>"}]}`)
+	if got := f.read(f.do(t.Context(), "POST", "/v1/messages", body)); !strings.Contains(got, "you said: new") {
+		t.Error(got)
+	}
+	if q := f.server.Log().Requests[0]; q.Turns != 3 {
+		t.Errorf("turns %d", q.Turns)
+	}
+}
+
 func TestBadRequests(t *testing.T) {
 	f := start(t, "")
 	for _, body := range []string{"", "{", `{"messages":3}`, `[]`} {
