@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"claude-hub/hub"
+)
+
+type serveCmd struct{ hub.Config }
+
+// Garbage is collected when the heap has grown by half, not by all of itself: an idle Hub is small, and what it
+// allocates under load is short-lived.
+const garbagePercent = 50
+
+// Run serves until ctx ends.
+func (s *serveCmd) Run(ctx context.Context, out output, logs logTo) error {
+	level, err := s.Level()
+	if err != nil {
+		return err
+	}
+	debug.SetGCPercent(garbagePercent)
+	s.Version = version
+	log := newLog(logs, level)
+	h, err := hub.New(s.Config, log)
+	if err != nil {
+		return err
+	}
+	ln, err := hub.Listen(ctx, s.Listen)
+	if err != nil {
+		h.Close()
+		return err
+	}
+	link, err := h.SignInLink(ctx, ln.Addr())
+	if err != nil {
+		h.Close()
+		ln.Close()
+		return err
+	}
+	// The listener is open: who follows the link at once waits, and is not refused.
+	fmt.Fprintln(out, "Sign in:", link)
+	return h.Run(ctx, ln)
+}

@@ -1,0 +1,170 @@
+package hub
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"claude-hub/hub/bus"
+	"claude-hub/hub/fleet"
+	"claude-hub/hub/screen"
+	"claude-hub/hub/store"
+	"claude-hub/hub/web"
+	"claude-hub/internal/claudehub"
+)
+
+const openLimit = 2 * time.Minute // for the database, with migrations, and the bus
+
+// Hub is one Hub process.
+type Hub struct {
+	cfg     Config
+	log     *slog.Logger
+	parts   *parts
+	unlock  func()
+	feeds   *screen.Feeds
+	metrics *web.Metrics
+	handler http.Handler
+}
+
+// New builds a Hub. It ends with Run, or with Close if it is never run.
+func New(cfg Config, log *slog.Logger) (*Hub, error) {
+	if err := cfg.Check(); err != nil {
+		return nil, err
+	}
+	if err := prepareData(cfg.Data); err != nil {
+		return nil, err
+	}
+	unlock, err := lockData(cfg.Data)
+	if err != nil {
+		return nil, err
+	}
+	h := &Hub{cfg: cfg, log: log, unlock: unlock, metrics: web.NewMetrics()}
+	if err := h.build(); err != nil {
+		h.Close()
+		return nil, err
+	}
+	return h, nil
+}
+
+func (h *Hub) build() (err error) {
+	if h.parts, err = openParts(h.cfg.Store, h.log); err != nil {
+		return err
+	}
+	h.feeds = screen.New(screen.Options{Fleet: h.parts.fleet, Bus: h.parts.bus, Log: h.log})
+	h.handler, err = web.New(web.Options{Fleet: h.parts.fleet, Feeds: h.feeds, Log: h.log, PublicURL: h.cfg.PublicURL,
+		TLS: h.cfg.TLS(), Notice: h.cfg.Notice, Version: h.cfg.Version, Dev: h.cfg.Dev, Metrics: h.metrics})
+	return err
+}
+
+// Run serves on ln until ctx ends or a part fails, and then closes the Hub. Being cancelled is no error.
+func (h *Hub) Run(ctx context.Context, ln net.Listener) error {
+	defer h.Close()
+	if err := h.parts.fleet.Recover(ctx); err != nil {
+		ln.Close()
+		return err
+	}
+	if err := writeAddress(h.cfg.Data, h.URL(ln.Addr())); err != nil {
+		ln.Close()
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	// The inner parts go on while requests finish, and end after them.
+	inner, stopInner := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopInner()
+	g.Go(func() error { return h.parts.fleet.Run(inner) })
+	g.Go(func() error { return h.feeds.Run(inner) })
+	g.Go(func() error {
+		defer stopInner()
+		return web.Serve(ctx, ln, h.handler, nil, h.log)
+	})
+	if h.cfg.MetricsListen != "" {
+		g.Go(func() error { return h.serveMetrics(ctx) })
+	}
+	h.log.Info("the Hub serves", "url", h.URL(ln.Addr()), "version", h.cfg.Version)
+	err := g.Wait()
+	if err != nil {
+		h.log.Error("the Hub stopped", "err", err)
+	} else {
+		h.log.Info("the Hub stopped")
+	}
+	return err
+}
+
+func (h *Hub) serveMetrics(ctx context.Context) error {
+	ln, err := Listen(ctx, h.cfg.MetricsListen)
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", h.metrics.Handler())
+	return web.Serve(ctx, ln, mux, nil, h.log)
+}
+
+// Close ends the parts of a Hub that does not run. It may be called again.
+func (h *Hub) Close() {
+	if h.parts != nil {
+		h.parts.Close()
+		h.parts = nil
+	}
+	if h.unlock != nil {
+		h.unlock()
+		h.unlock = nil
+	}
+}
+
+// URL is how browsers reach the Hub that listens on an address.
+func (h *Hub) URL(addr net.Addr) string {
+	if h.cfg.PublicURL != "" {
+		return strings.TrimRight(h.cfg.PublicURL, "/")
+	}
+	return "http://" + addr.String()
+}
+
+// SignInLink makes a link that signs the local person in, once.
+func (h *Hub) SignInLink(ctx context.Context, addr net.Addr) (string, error) {
+	t, err := h.parts.fleet.SignInLink(ctx)
+	if err != nil {
+		return "", err
+	}
+	return signInLink(h.URL(addr), t), nil
+}
+
+// signInLink has the token behind the #, which no browser sends, so that it is in no server's log.
+func signInLink(url string, t claudehub.Token) string {
+	return strings.TrimRight(url, "/") + "/sign-in#" + t.Reveal()
+}
+
+// parts are what both a Hub and the commands beside it need.
+type parts struct {
+	store *store.Store
+	bus   *bus.Bus
+	fleet *fleet.Fleet
+}
+
+func openParts(cfg Store, log *slog.Logger) (*parts, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), openLimit)
+	defer cancel()
+	p := &parts{}
+	var err error
+	if p.store, err = store.Open(ctx, cfg.dsn()); err != nil {
+		return nil, err
+	}
+	if p.bus, err = bus.Start(ctx, bus.Options{URL: cfg.NatsURL, Credentials: cfg.NatsCreds, Log: log}); err != nil {
+		p.Close()
+		return nil, err
+	}
+	p.fleet = fleet.New(p.store, p.bus, log, fleet.Options{})
+	return p, nil
+}
+
+func (p *parts) Close() {
+	if p.bus != nil {
+		p.bus.Close()
+	}
+	p.store.Close()
+}
