@@ -50,7 +50,7 @@ export function KeyBar({ core }: { core: TerminalCore }) {
         onPointerDown={(e) => e.preventDefault()}
         onClick={() => {
           setCtrl(!ctrl);
-          core.control(!ctrl, () => setCtrl(false));
+          core.holdControl(!ctrl, () => setCtrl(false));
         }}
       >
         Ctrl

@@ -24,7 +24,6 @@ interface Handlers {
   copied: (text: string) => void;
   /** leave: the chord that takes the keyboard out of the terminal. */
   leave: () => void;
-  title: (title: string) => void;
   resized: () => void;
 }
 
@@ -172,7 +171,6 @@ export class Screen {
     keep(
       term.onData((s) => this.#on.typed(utf8.encode(s))),
       term.onBinary((s) => this.#on.typed(Uint8Array.from(s, (c) => c.charCodeAt(0)))),
-      term.onTitleChange((t) => this.#on.title(t)),
       term.parser.registerOscHandler(52, (payload) => {
         const text = decodeOsc52(payload);
         if (text) this.#on.copied(text);
