@@ -25,20 +25,26 @@ const listenFd = 3
 
 func main() {
 	processes := flag.Uint64("processes", 0, "processes that the Sandbox may have; 0 is no limit of its own")
+	scoped := flag.Bool("scoped", false, "is set by this program itself, when it starts itself anew")
 	probe := flag.Bool("probe", false, "succeed at once: the trial of the doctor")
 	flag.Parse()
 	if *probe {
 		return
 	}
-	if err := run(*processes); err != nil {
+	if err := run(*processes, *scoped); err != nil {
 		fmt.Fprintln(os.Stderr, "claude-hub-guest:", err)
 		os.Exit(1)
 	}
 }
 
-func run(processes uint64) error {
-	if n, _ := os.Stdin.Read(make([]byte, 1)); n != 1 {
-		return nil // the Runner died before it could note this Sandbox
+func run(processes uint64, scoped bool) error {
+	if !scoped {
+		if n, _ := os.Stdin.Read(make([]byte, 1)); n != 1 {
+			return nil // the Runner died before it could note this Sandbox
+		}
+		if err := scope(); err != nil {
+			return err
+		}
 	}
 	if err := seal(processes); err != nil {
 		return err

@@ -64,7 +64,7 @@ const installBwrap = "Install it: sudo apt-get install bubblewrap (or dnf, pacma
 func (b *Backend) Check(ctx context.Context) []sandbox.Finding {
 	findings := b.glance(ctx)
 	findings = append(findings, usable("git", "sudo apt-get install git"), usable("tmux", "sudo apt-get install tmux"),
-		certificates(), b.limits(), b.space())
+		certificates(), b.limits(), checkScope(), b.space())
 	for _, f := range findings {
 		if f.Fatal && !f.OK {
 			return findings // a trial would only say the same, less clearly
@@ -197,6 +197,19 @@ func (b *Backend) limits() sandbox.Finding {
 		Name:   "limits",
 		Detail: "not in force: limits of " + strings.Join(missing, " and ") + "; no cgroup can be made here, so that one Sandbox can take what others need",
 		Fix:    "Run the Runner as a systemd user service with Delegate=yes (systemd-run --user -p Delegate=yes …), or as root.",
+	}
+}
+
+// checkScope tells whether the guest can close the machine's abstract unix sockets to its Sandbox.
+func checkScope() sandbox.Finding {
+	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno == 0 && abi >= 6 {
+		return good("abstract sockets", "closed to Sandboxes by Landlock")
+	}
+	return sandbox.Finding{
+		Name:   "abstract sockets",
+		Detail: "this kernel cannot close the machine's abstract unix sockets (those of an X server, for example) to Sandboxes",
+		Fix:    "Use Linux 6.12 or newer with Landlock, or run the Runner on a machine without a desktop.",
 	}
 }
 

@@ -87,7 +87,7 @@ func (i identity) open() (*handle, error) {
 	}
 	// Only now, with the pid held, does the start time prove anything.
 	if !i.alive() {
-		unix.Close(fd) //nolint:errcheck // nothing was written
+		unix.Close(fd)
 		return nil, nil
 	}
 	return &handle{fd}, nil
@@ -98,16 +98,19 @@ type handle struct{ fd int }
 
 func (h *handle) close() {
 	if h != nil {
-		unix.Close(h.fd) //nolint:errcheck // nothing was written
+		unix.Close(h.fd)
 	}
 }
 
-func (h *handle) kill() error {
+func (h *handle) kill() error { return h.signal(unix.SIGKILL) }
+
+// signal succeeds for a process that has ended.
+func (h *handle) signal(sig unix.Signal) error {
 	if h == nil {
 		return nil
 	}
-	if err := unix.PidfdSendSignal(h.fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
-		return fmt.Errorf("kill process: %w", err)
+	if err := unix.PidfdSendSignal(h.fd, sig, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("signal process: %w", err)
 	}
 	return nil
 }

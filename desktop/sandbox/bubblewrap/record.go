@@ -84,7 +84,7 @@ func (x box) save(r record) error {
 		err = os.Rename(f.Name(), x.record())
 	}
 	if err != nil {
-		os.Remove(f.Name()) //nolint:errcheck // what matters has failed already
+		os.Remove(f.Name()) // what matters has failed already
 		return claudehub.WithCause(claudehub.Unavailable, err,
 			"The Sandbox's record cannot be written to %s. Free some space there, or mend its permissions.", x.dir)
 	}

@@ -51,7 +51,7 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) error {
 	l := &launch{b: b, spec: spec, box: box}
 	if err := l.run(ctx); err != nil {
 		tail := box.logTail()
-		l.undo()
+		l.undo(context.WithoutCancel(ctx))
 		if !known {
 			_ = os.RemoveAll(box.dir) // what matters has failed already
 		}
@@ -158,6 +158,9 @@ func (l *launch) spawn(ctx context.Context) (going *os.File, err error) {
 		open = append(open, f)
 	}
 	files = append(files, given...)
+	// Its own end of the pipe keeps bwrap from dying of a broken one, were we to end now: its child would wait for it
+	// for ever.
+	files = append(files, info)
 	log, err := os.OpenFile(l.box.log(), os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
@@ -312,22 +315,46 @@ func (l *launch) greet(ctx context.Context) error {
 }
 
 // undo ends what run began.
-func (l *launch) undo() {
-	ctx, cancel := context.WithTimeout(context.Background(), killTimeout)
+func (l *launch) undo(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, killTimeout)
 	defer cancel()
-	if err := kill(ctx, l.init); err != nil {
-		l.b.log.Error("a half-started Sandbox cannot be ended", "sandbox", l.spec.ID, "error", err)
-	}
+	var errs []error
 	if l.monitor != nil {
-		if id, err := identify(l.monitor.Pid()); err == nil {
-			_ = kill(ctx, id) // ends by itself when its child has
-		}
-		select {
-		case <-l.monitor.Done():
-		case <-ctx.Done():
-		}
+		errs = append(errs, l.end(ctx))
 	}
-	if err := errors.Join(l.box.forget(), release(l.cgroups)); err != nil {
+	errs = append(errs, l.box.forget(), release(l.cgroups))
+	if err := errors.Join(errs...); err != nil {
 		l.b.log.Error("a half-started Sandbox left something behind", "sandbox", l.spec.ID, "error", err)
+	}
+}
+
+// end ends the processes. An agent that was not let begin ends by itself, and bwrap after it; that is the better way,
+// since bwrap's child does not notice when bwrap is killed.
+func (l *launch) end(ctx context.Context) error {
+	if err := kill(ctx, l.init); err != nil {
+		return err
+	}
+	patience := time.NewTimer(time.Second)
+	defer patience.Stop()
+	select {
+	case <-l.monitor.Done():
+		return nil
+	case <-patience.C:
+	}
+	id, err := identify(l.monitor.Pid())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := killTree(ctx, id); err != nil {
+		return err
+	}
+	select {
+	case <-l.monitor.Done():
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }

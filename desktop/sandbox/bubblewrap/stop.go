@@ -9,6 +9,8 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"claude-hub/desktop/sandbox"
 	"claude-hub/desktop/sandbox/agent"
 	"claude-hub/internal/claudehub"
@@ -175,4 +177,32 @@ func kill(ctx context.Context, id identity) error {
 		return fmt.Errorf("wait for process %d to end: %w", id.Pid, err)
 	}
 	return nil
+}
+
+// killTree ends a process and all that it started. It is stopped first: what is stopped starts nothing more.
+func killTree(ctx context.Context, root identity) error {
+	h, err := root.open()
+	if err != nil || h == nil {
+		return err
+	}
+	defer h.close()
+	if err := h.signal(unix.SIGSTOP); err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		if s, err := readStat(root.Pid); err != nil || s.state != 'R' && s.state != 'S' && s.state != 'D' {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	all, err := processes()
+	if err != nil {
+		return err
+	}
+	for _, s := range descendants(all, root.Pid) {
+		if s.pid != root.Pid {
+			err = errors.Join(err, kill(ctx, identity{s.pid, s.start}))
+		}
+	}
+	return errors.Join(err, h.kill(), h.wait(ctx))
 }
