@@ -11,8 +11,9 @@
 //
 // What is not: the tmux server lives in the Sandbox, where nothing is trusted. A program there can lie about its screen,
 // or break the connection by printing control-mode lines; it can hurt its own Session's terminal and nothing else.
-// tmux 3.3a keeps no hyperlinks, no cell colours that were made by erasing, and no cursor style: a Snapshot lacks the first
-// two. Sinks run on the reader's goroutine and must be quick.
+// tmux 3.3a keeps no hyperlinks and no cell colours that were made by erasing: a Snapshot lacks both. What tmux keeps and
+// does not tell (the pen, character sets, bracketed paste, focus events, cursor style) is followed in the output, so a
+// Snapshot has it if this Terminal saw it set. Sinks run on the reader's goroutine and must be quick.
 //
 // A viewer must not answer the terminal queries (DA, DSR, OSC 10, OSC 52 read and so on) that it finds in Frames: tmux
 // has answered them.

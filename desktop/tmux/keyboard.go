@@ -117,6 +117,10 @@ func (t *Terminal) input(ctx context.Context, token string, n uint64, add func([
 func (t *Terminal) enter(ctx context.Context, token string, n uint64, add func([]Command) ([]Command, error)) (*Call, error) {
 	k := &t.keys
 	k.mu.Lock()
+	if k.tokens == nil { // an input before failed just now
+		k.mu.Unlock()
+		return nil, errUnsure
+	}
 	a := k.tokens[token]
 	if a == nil {
 		a = &applied{}
@@ -132,15 +136,15 @@ func (t *Terminal) enter(ctx context.Context, token string, n uint64, add func([
 	case n <= sent:
 		return last, nil
 	}
-	name := appliedPrefix + token
-	cmds := make([]Command, 0, 4)
-	cmds = append(cmds, Cmd("set-environment", "-h", "-t", "="+SessionName, name, strconv.FormatUint(rank, 10)+":"+strconv.FormatUint(n, 10)))
-	if forget != "" {
-		cmds = append(cmds, Cmd("set-environment", "-u", "-t", "="+SessionName, appliedPrefix+forget))
-	}
-	cmds, err := add(cmds)
+	// The note comes after the input: tmux leaves it out when the input fails, and nothing comes between them.
+	cmds, err := add(make([]Command, 0, 4))
 	if err != nil {
 		return nil, err
+	}
+	note := strconv.FormatUint(rank, 10) + ":" + strconv.FormatUint(n, 10)
+	cmds = append(cmds, Cmd("set-environment", "-h", "-t", "="+SessionName, appliedPrefix+token, note))
+	if forget != "" {
+		cmds = append(cmds, Cmd("set-environment", "-u", "-t", "="+SessionName, appliedPrefix+forget))
 	}
 	cmds = append(cmds, Cmd("display-message", "-p", "-t", target, "#{pane_dead}"))
 	call, err := t.client.start(ctx, func(_ Reply, err error) { k.answered(a, n, err) }, cmds...)
@@ -148,12 +152,17 @@ func (t *Terminal) enter(ctx context.Context, token string, n uint64, add func([
 		return nil, err
 	}
 	k.mu.Lock()
+	defer k.mu.Unlock()
 	a.sent, a.last, a.rank = n, call, rank
-	k.tokens[token] = a
-	delete(k.tokens, forget)
-	k.mu.Unlock()
+	if k.tokens != nil {
+		k.tokens[token] = a
+		delete(k.tokens, forget)
+	}
 	return call, nil
 }
+
+// errUnsure is an answer to input that came right behind one that failed.
+var errUnsure = claudehub.Errorf(claudehub.Unavailable, "The Session's terminal refused the input before this one. Try again.")
 
 // rank gives the rank for a use of a, and the token to forget when there are too many. k.mu is held.
 func (k *keyboard) rank(token string, a *applied) (forget string, rank uint64) {

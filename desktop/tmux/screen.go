@@ -6,8 +6,8 @@ const (
 	frameSize = 64 << 10
 	// A pane may print floodBurst at once and floodRate a second. Above that its output is left out: nobody can read it, and
 	// passing it on would cost every hop. Snapshots show where it is meanwhile.
-	floodBurst = 4 << 20
-	floodRate  = 2 << 20
+	floodBurst = 1 << 20
+	floodRate  = 512 << 10
 	floodPause = 150 * time.Millisecond
 )
 

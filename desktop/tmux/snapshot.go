@@ -41,7 +41,8 @@ func snapshotCommands(history int) []Command {
 		// What has been read of an unfinished escape sequence, escaped as in %output.
 		Cmd("capture-pane", "-p", "-P", "-C", "-t", target),
 		Cmd("capture-pane", "-p", "-e", "-N", "-S", top, "-t", target),
-		Cmd("capture-pane", "-p", "-e", "-J", "-S", top, "-t", target),
+		// Without -e, which costs tmux eight times as much.
+		Cmd("capture-pane", "-p", "-J", "-S", top, "-t", target),
 		Cmd("capture-pane", "-p", "-e", "-N", "-a", "-q", "-t", target),
 	}
 }
@@ -143,8 +144,8 @@ type row struct {
 	wrapped bool // the next row goes on where this one ends
 }
 
-// parseRows makes rows self-contained: capture-pane -e writes changes only, across lines. joined is the same capture with
-// wrapped lines joined.
+// parseRows makes rows self-contained: capture-pane -e writes changes only, across lines. joined is the text of the
+// same lines, wrapped ones joined.
 func parseRows(lines, joined [][]byte) []row {
 	rows := make([]row, len(lines))
 	markWrapped(rows, lines, joined)
@@ -207,19 +208,39 @@ func appendShift(dst []byte, on bool) []byte {
 	return append(dst, 0x0f)
 }
 
-// markWrapped finds the rows that tmux wrapped by comparing the two captures: a joined line is its rows put together.
+// markWrapped finds the rows that tmux wrapped by comparing the two captures: a joined line is the text of its rows put
+// together.
 func markWrapped(rows []row, lines, joined [][]byte) {
 	i := 0
+	var text []byte
 	for _, rest := range joined {
 		for first := true; i < len(rows) && (first || len(rest) > 0); first = false {
-			if !bytes.HasPrefix(rest, lines[i]) {
+			text = appendText(text[:0], lines[i])
+			if !bytes.HasPrefix(rest, text) {
 				return // not as expected: leave the others unwrapped
 			}
-			rest = rest[len(lines[i]):]
+			rest = rest[len(text):]
 			rows[i].wrapped = len(rest) > 0
 			i++
 		}
 	}
+}
+
+// appendText copies the text of a captured line.
+func appendText(dst, line []byte) []byte {
+	for len(line) > 0 {
+		i := bytes.IndexAny(line, "\x1b\x0e\x0f")
+		if i < 0 {
+			return append(dst, line...)
+		}
+		dst = append(dst, line[:i]...)
+		end := i
+		if line[i] == 0x1b {
+			end = i + max(0, bytes.IndexByte(line[i:], 'm'))
+		}
+		line = line[end+1:]
+	}
+	return dst
 }
 
 // appendLines writes rows one below the other from the top left; those that do not fit scroll up.
