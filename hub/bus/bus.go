@@ -138,6 +138,8 @@ func (b *Bus) Publish(subject wire.Subject, kind string, data []byte) error {
 
 // Flush waits until the server has all that was published and subscribed so far.
 func (b *Bus) Flush(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
 	if err := b.conn.FlushWithContext(ctx); err != nil {
 		return claudehub.WithCause(claudehub.Unavailable, err, "The Hub's message bus is not connected. Try again in a moment.")
 	}

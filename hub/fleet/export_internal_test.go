@@ -1,0 +1,9 @@
+package fleet
+
+import "context"
+
+// Sweep is one tick of Run, for tests that have their own clock.
+func (f *Fleet) Sweep(ctx context.Context) { f.sweep(ctx) }
+
+// MaxBacklog is how many changes may wait for one page.
+const MaxBacklog = maxBacklog
