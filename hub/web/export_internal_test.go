@@ -1,6 +1,12 @@
 package web
 
-import "net/http"
+import (
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"testing"
+)
 
 // RouteInfo is a line of the table, for tests.
 type RouteInfo struct {
@@ -29,4 +35,21 @@ func RegisterNobody() {
 // RegisterBehind tries to get past the table.
 func RegisterBehind() {
 	newTable("").HandleFunc("GET /x", func(http.ResponseWriter, *http.Request) {})
+}
+
+// Panicking is a handler of one route, which panics.
+func Panicking(log io.Writer) http.Handler {
+	s := &server{log: slog.New(slog.NewTextHandler(log, nil)), metrics: NewMetrics()}
+	return s.outer(s.guard(route{path: "/x", who: anyone, handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("boom") })}))
+}
+
+// Pages serves a front end of a test, as all pages are served.
+func Pages(t *testing.T, dist fs.FS) http.Handler {
+	t.Helper()
+	p, err := pagesOf(dist, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{log: slog.New(slog.DiscardHandler), metrics: NewMetrics(), pages: p}
+	return s.outer(s.guard(s.rest()))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,12 +19,11 @@ import (
 // house is a Hub with two people, each with a Runner and a Session.
 type house struct {
 	*runnertest.Hub
-	ann, bob     *runnertest.Browser
-	annR, bobR   *runnertest.Runner
-	annS, bobS   claudehub.Session
-	annP         claudehub.Prompt
-	log          *syncBuffer
-	revokedToken claudehub.Token
+	ann, bob   *runnertest.Browser
+	annR, bobR *runnertest.Runner
+	annS, bobS claudehub.Session
+	annP       claudehub.Prompt
+	log        *syncBuffer
 }
 
 func newHouse(t testing.TB) *house {
@@ -148,9 +148,9 @@ func TestEveryRouteAuthenticates(t *testing.T) {
 			}
 			continue
 		case "person":
-			wrong = append(bad, runner...)
+			wrong = slices.Concat(bad, runner)
 		case "runner":
-			wrong = append(bad, person...)
+			wrong = slices.Concat(bad, person)
 		default:
 			t.Fatalf("%s %s serves %q", rt.Method, rt.Path, rt.Principal)
 		}

@@ -15,7 +15,7 @@ type promptsOut struct {
 	}
 }
 
-func (s *server) listPrompts(ctx context.Context, c personCaller, in *sessionIn) (*promptsOut, error) {
+func (s *server) listPrompts(ctx context.Context, c personCaller, in *SessionPath) (*promptsOut, error) {
 	id, err := claudehub.ParseSessionID(in.ID)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ type NewPrompt struct {
 }
 
 func (s *server) addPrompt(ctx context.Context, c personCaller, in *struct {
-	sessionIn
+	SessionPath
 	Body NewPrompt
 }) (*promptOut, error) {
 	id, err := claudehub.ParseSessionID(in.ID)
@@ -51,7 +51,7 @@ func (s *server) addPrompt(ctx context.Context, c personCaller, in *struct {
 }
 
 func (s *server) cancelPrompt(ctx context.Context, c personCaller, in *struct {
-	sessionIn
+	SessionPath
 	Prompt string `path:"prompt"`
 }) (*promptOut, error) {
 	id, err := claudehub.ParseSessionID(in.ID)
@@ -75,7 +75,7 @@ type historyOut struct {
 	}
 }
 
-func (s *server) history(ctx context.Context, c personCaller, in *sessionIn) (*historyOut, error) {
+func (s *server) history(ctx context.Context, c personCaller, in *SessionPath) (*historyOut, error) {
 	id, err := claudehub.ParseSessionID(in.ID)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,8 @@ type sessionsOut struct {
 	}
 }
 
-type sessionIn struct {
+// SessionPath names a Session in a path.
+type SessionPath struct {
 	ID string `path:"id"`
 }
 
@@ -55,7 +56,7 @@ func (s *server) createSession(ctx context.Context, c personCaller, in *struct{ 
 	return one(made, err)
 }
 
-func (s *server) getSession(ctx context.Context, c personCaller, in *sessionIn) (*sessionOut, error) {
+func (s *server) getSession(ctx context.Context, c personCaller, in *SessionPath) (*sessionOut, error) {
 	id, err := claudehub.ParseSessionID(in.ID)
 	if err != nil {
 		return nil, err
@@ -71,7 +72,7 @@ type SessionChange struct {
 }
 
 func (s *server) updateSession(ctx context.Context, c personCaller, in *struct {
-	sessionIn
+	SessionPath
 	Body SessionChange
 }) (*sessionOut, error) {
 	id, err := claudehub.ParseSessionID(in.ID)
@@ -82,8 +83,8 @@ func (s *server) updateSession(ctx context.Context, c personCaller, in *struct {
 }
 
 // action serves a verb of the fleet that takes a Session and nothing else.
-func (s *server) action(do func(context.Context, claudehub.PersonID, claudehub.SessionID) (claudehub.Session, error)) func(context.Context, personCaller, *sessionIn) (*sessionOut, error) {
-	return func(ctx context.Context, c personCaller, in *sessionIn) (*sessionOut, error) {
+func (s *server) action(do func(context.Context, claudehub.PersonID, claudehub.SessionID) (claudehub.Session, error)) func(context.Context, personCaller, *SessionPath) (*sessionOut, error) {
+	return func(ctx context.Context, c personCaller, in *SessionPath) (*sessionOut, error) {
 		id, err := claudehub.ParseSessionID(in.ID)
 		if err != nil {
 			return nil, err

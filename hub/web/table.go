@@ -19,7 +19,7 @@ func newTable(version string) *table {
 	t := &table{}
 	t.api = huma.NewAPI(huma.Config{
 		OpenAPI:       describeAPI(version),
-		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat},
+		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
 		DefaultFormat: "application/json",
 	}, humago.NewAdapter(t, ""))
 	return t
