@@ -42,7 +42,9 @@ func (f files) get(_ context.Context, name string) (string, error) {
 	return string(b), nil
 }
 
-func (f files) set(_ context.Context, name, value string) error { return writeWhole(f.dir, name, value) }
+func (f files) set(_ context.Context, name, value string) error {
+	return writeWhole(f.dir, name, value)
+}
 
 func (f files) remove(_ context.Context, name string) error {
 	err := os.Remove(filepath.Join(f.dir, name))
