@@ -123,7 +123,7 @@ func TestUnsafeRequestsFromOtherSitesAreRefused(t *testing.T) {
 	} {
 		conn, status, err := h.ann.Dial(t.Context(), h.annS.ID, header)
 		if err == nil {
-			conn.CloseNow()
+			_ = conn.CloseNow()
 		}
 		if status != http.StatusForbidden {
 			t.Errorf("a WebSocket from %s: %d %v", name, status, err)

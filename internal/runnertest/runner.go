@@ -170,3 +170,6 @@ func (r *Runner) Screen(ctx context.Context, id claudehub.SessionID, frames ...w
 const retryPause = 20 * time.Millisecond
 
 func (r *Runner) retry() <-chan time.Time { return time.After(retryPause) }
+
+// Read reads events from an answer that the caller has.
+func Read(body io.ReadCloser) *Stream { return &Stream{body: body, r: bufio.NewReader(body)} }
