@@ -22,8 +22,9 @@
 // scrollback and takes the mouse). "esc to interrupt" stands in the footer while it works. An answer is shown
 // line by line. Escape before the first output puts the prompt's text back into the input box; pasting then would join
 // the two. With a status line, or below 72 columns, the footer leaves "esc to interrupt" out, and an answer that pauses in
-// mid-text then shows no sign at all that it is not over (ScreenUnknown). Text pasted while a dialog is open is lost, and the Enter after it takes the dialog's first choice.
+// mid-text then shows no sign at all that it is not over (ScreenUnknown). Text pasted while a dialog is open is lost, and
+// the Enter after it takes the dialog's first choice.
 //
-// Processes: one that was handed 5 MB by paste and then lost its terminal went on without it, with a core for itself, and
-// took no notice of SIGTERM. Ending tmux is not enough to be rid of Claude Code: end its process.
+// Processes: two of many, both busy with large pastes when tmux was ended, went on without a terminal for half an hour,
+// each with half a core, until SIGTERM. Ending tmux is not enough to be rid of Claude Code: end its process.
 package claude
