@@ -11,7 +11,7 @@ import { createRoot } from 'react-dom/client';
 import { client } from './api/client';
 import { router } from './router';
 import { styleNonce } from './ui/nonce';
-import { theme } from './ui/theme';
+import { theme, variables } from './ui/theme';
 
 setNonce(styleNonce()); // the scroll lock below dialogs writes a style element
 
@@ -19,7 +19,12 @@ const root = document.getElementById('root');
 if (!root) throw new Error('index.html has no #root');
 createRoot(root).render(
   <StrictMode>
-    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={styleNonce}>
+    <MantineProvider
+      theme={theme}
+      defaultColorScheme="auto"
+      cssVariablesResolver={variables}
+      getStyleNonce={styleNonce}
+    >
       <QueryClientProvider client={client}>
         <RouterProvider router={router} />
         <Notifications position="bottom-right" limit={4} containerWidth={360} />

@@ -161,7 +161,9 @@ function Doctor({ findings }: { findings: Finding[] }) {
       {good.length > 0 && (
         <details className={classes.good}>
           <summary>
-            {bad.length === 0 ? `Doctor: all well (${good.length} checks)` : `${good.length} checks are well`}
+            {bad.length === 0
+              ? `Doctor: all well (${good.length} checks)`
+              : `The other ${good.length === 1 ? 'check is' : `${good.length} checks are`} well`}
           </summary>
           {good.map((f) => (
             <Check key={f.name} f={f} />

@@ -10,6 +10,7 @@ import { useStored } from '~/ui/stored';
 import { Trouble } from '~/ui/Trouble';
 import { moment } from '~/ui/time';
 import classes from './Drawer.module.css';
+import { Setting } from './Setting';
 
 type Tab = 'prompts' | 'history' | 'details';
 
@@ -131,13 +132,13 @@ function History({ session }: { session: Session }) {
 }
 
 function Details({ session, runner }: { session: Session; runner: Runner | undefined }) {
-  const rows: [string, string][] = [
+  const rows: [string, ReactNode][] = [
     ['Id', session.id],
     ['Runner', runner?.name ?? session.runner],
     ['Repository', session.source.git_url ?? 'none: an empty workspace'],
     ['Branch', session.source.git_url ? session.source.branch || 'the default one' : '–'],
-    ['Model', session.model],
-    ['Effort', session.effort],
+    ['Model', <Setting key="model" kind="model" session={session} />],
+    ['Effort', <Setting key="effort" kind="effort" session={session} />],
     ['Claude Code', runner?.machine.claude || '–'],
     ['Sandbox', runner?.machine.backend || '–'],
     ['Made', moment(session.created)],
@@ -149,7 +150,7 @@ function Details({ session, runner }: { session: Session; runner: Runner | undef
         <div key={name}>
           <dt>{name}</dt>
           <dd>
-            {value} {name === 'Id' && <CopyButton text={value} label="Copy the id" />}
+            {value} {name === 'Id' && <CopyButton text={session.id} label="Copy the id" />}
           </dd>
         </div>
       ))}

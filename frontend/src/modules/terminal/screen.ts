@@ -5,7 +5,7 @@ import { type IDisposable, type ITheme, Terminal } from '@xterm/xterm';
 import { decodeOsc52 } from './clipboard';
 import type { Frame } from './frames';
 import { mute } from './mute';
-import { noncedDocument } from './nonced';
+import { noncedDocument, withNonces } from './nonced';
 import { cellsIn, letterbox, type Size } from './size';
 
 /** Look of the terminal: choices of the person. */
@@ -27,7 +27,7 @@ interface Handlers {
   resized: () => void;
 }
 
-const fontFamily = '"JetBrains Mono NL", ui-monospace, Menlo, Consolas, monospace';
+const fontFamily = '"JetBrains Mono NL", "Terminal Symbols", ui-monospace, Menlo, Consolas, monospace';
 const utf8 = new TextEncoder();
 
 /** loadFont waits for the bundled font: cells measured with another one would stay wrong. */
@@ -35,6 +35,7 @@ export async function loadFont(size: number): Promise<void> {
   await Promise.allSettled([
     document.fonts.load(`${size}px "JetBrains Mono NL"`),
     document.fonts.load(`bold ${size}px "JetBrains Mono NL"`),
+    document.fonts.load(`${size}px "Terminal Symbols"`, '⏺⠋'),
   ]);
 }
 
@@ -155,7 +156,7 @@ export class Screen {
     const term = this.#term;
     term.loadAddon(new UnicodeGraphemesAddon());
     term.loadAddon(new WebLinksAddon((_e, uri) => openLink(uri)));
-    term.open(this.#host);
+    withNonces(() => term.open(this.#host));
     try {
       const webgl = new WebglAddon();
       webgl.onContextLoss(() => webgl.dispose()); // xterm goes back to drawing with the DOM
