@@ -16,6 +16,13 @@ import (
 	"claude-hub/internal/claudehub"
 )
 
+func soon(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
 // farEnd is an agent of which a test decides every byte.
 type farEnd struct {
 	t    *testing.T

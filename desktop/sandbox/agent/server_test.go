@@ -89,13 +89,6 @@ func server(t testing.TB) string {
 	return socket
 }
 
-func soon(t testing.TB) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 func execute(t testing.TB, socket string, cmd sandbox.Command) sandbox.Process {
 	t.Helper()
 	if cmd.Dir == "" {

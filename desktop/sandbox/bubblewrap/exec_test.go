@@ -185,13 +185,14 @@ func TestTmuxOutlivesItsExec(t *testing.T) {
 		if _, err := io.WriteString(p.Stdin(), "send-keys -l echo-me\n"); err != nil {
 			t.Fatal(err)
 		}
-		for {
+		var echoed strings.Builder
+		for !strings.Contains(echoed.String(), "echo-me") { // it may come in pieces
 			l, err := out.ReadString('\n')
 			if err != nil {
 				t.Fatal(err)
 			}
-			if strings.HasPrefix(l, "%output") && strings.Contains(l, "echo-me") {
-				break
+			if text, ok := strings.CutPrefix(l, "%output %0 "); ok {
+				echoed.WriteString(strings.TrimSuffix(text, "\n"))
 			}
 		}
 		if err := p.Close(); err != nil {
