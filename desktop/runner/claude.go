@@ -1,0 +1,282 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"claude-hub/desktop/claude"
+	"claude-hub/desktop/sandbox"
+	"claude-hub/desktop/tmux"
+	"claude-hub/internal/claudehub"
+	"claude-hub/internal/wire"
+)
+
+// Restarts of Claude or its Sandbox that come without the person's doing are bounded: more than maxRestarts within
+// restartSpan are a failure to show, not a thing to go on with.
+const (
+	maxRestarts = 4
+	restartSpan = 5 * time.Minute
+)
+
+// setupToken returns the Creator's token, or says how to give it.
+func (s *session) setupToken(ctx context.Context) (claude.Token, error) {
+	raw, err := s.on.cfg.SetupToken(ctx)
+	if err != nil {
+		return claude.Token{}, &stepError{step: stepToken, err: err, retry: true}
+	}
+	if raw == "" {
+		return claude.Token{}, &stepError{
+			step: stepToken, retry: true,
+			err: claudehub.Errorf(claudehub.Unavailable, "This Session needs a setup token, and its Runner has none."),
+			fix: "On the Runner's machine run claude setup-token, then claude-hub-runner token set. The Session then starts by itself.",
+		}
+	}
+	token, err := claude.ParseToken(raw)
+	if err != nil {
+		return claude.Token{}, &stepError{step: stepToken, err: err, retry: true, fix: "On the Runner's machine run claude-hub-runner token set."}
+	}
+	return token, nil
+}
+
+// program brings Claude Code to this machine.
+func (s *session) program(ctx context.Context) (string, error) {
+	var path string
+	err := s.step(ctx, claudehub.PhasePreparing, stepProgram, programLimit, func(ctx context.Context, progress func(string, float64)) error {
+		var err error
+		path, err = s.on.cfg.Program(ctx, progress)
+		return err
+	})
+	return path, err
+}
+
+// seed writes Claude's first configuration, and says so when it had to replace a broken one.
+func (s *session) seed(ctx context.Context) error {
+	seeded, err := claude.WriteSeed(s.volume("config"), claude.Seed{Workspace: guestWorkspace})
+	if err != nil {
+		return err
+	}
+	for _, name := range seeded.Broken {
+		s.notice(ctx, fmt.Sprintf("Claude's %s could not be read and was begun afresh; the old one lies beside it.", name))
+	}
+	return nil
+}
+
+// conversation makes the transcript fit to be resumed and tells whether there is one.
+func (s *session) conversation(ctx context.Context, d wire.DesiredSession) (resume bool, err error) {
+	l := s.facts()
+	if l.ClaudeID == "" || d.Conversation > l.Conversation {
+		fresh := claudehub.NewClaudeID()
+		if l.ClaudeID == "" {
+			// The Runner's memory was lost; the conversation on the disk was not.
+			if id, ok := s.newestConversation(); ok {
+				fresh = id
+			}
+		}
+		err := s.learn(ctx, func(l *Local) { l.ClaudeID, l.Conversation, l.Talked = fresh, d.Conversation, false })
+		if err != nil {
+			return false, err
+		}
+		l = s.facts()
+	}
+	t := s.transcript(l)
+	found, err := t.Check()
+	if err != nil {
+		return false, &stepError{step: stepHistory, err: err, retry: true}
+	}
+	switch found.State {
+	case claude.TranscriptOK:
+		return true, nil
+	case claude.TranscriptBroken:
+		mended, err := t.Repair()
+		if err != nil {
+			return false, &stepError{step: stepHistory, err: err, retry: true}
+		}
+		if mended.Lines > 0 {
+			s.notice(ctx, fmt.Sprintf("The conversation's file had been cut off in the middle of a line: its last %d bytes were dropped, all before them is there.", mended.Bytes))
+		}
+		return s.conversation(ctx, d)
+	default:
+		return s.missingTranscript(ctx, d, t, l)
+	}
+}
+
+// newestConversation finds the conversation that was used last among the Runner's copies, by their files' names.
+func (s *session) newestConversation() (string, bool) {
+	entries, err := os.ReadDir(s.volume("backup"))
+	if err != nil {
+		return "", false
+	}
+	newest, when := "", time.Time{}
+	for _, e := range entries {
+		id, isCopy := strings.CutSuffix(e.Name(), ".jsonl")
+		info, err := e.Info()
+		if isCopy && err == nil && claudehub.ValidClaudeID(id) && info.ModTime().After(when) {
+			newest, when = id, info.ModTime()
+		}
+	}
+	return newest, newest != ""
+}
+
+// missingTranscript tells a conversation that never began from one that was lost, and brings a lost one back from the
+// copy that is kept outside the Sandbox.
+func (s *session) missingTranscript(ctx context.Context, d wire.DesiredSession, t claude.Transcript, l Local) (bool, error) {
+	restored, err := t.Restore(s.volume("backup"))
+	switch {
+	case err != nil:
+		return false, &stepError{step: stepHistory, err: err, retry: true}
+	case restored:
+		s.notice(ctx, "The conversation's file was gone and was restored from the Runner's copy.")
+		return s.conversation(ctx, d)
+	case l.Talked:
+		return false, &stepError{
+			step: stepHistory, choice: "new_conversation", retry: true,
+			err: claudehub.Errorf(claudehub.NotFound, "The file with this Session's conversation is gone, and there is no copy of it."),
+			fix: "Start a new conversation in this Session: its workspace is as it was. Or put the file back and retry.",
+		}
+	}
+	return false, nil
+}
+
+func (s *session) transcript(l Local) claude.Transcript {
+	return claude.Transcript{ConfigDir: s.volume("config"), Workspace: guestWorkspace, SessionID: l.ClaudeID}
+}
+
+// backUp copies what is new in the transcript to where the Sandbox cannot reach.
+func (s *session) backUp(ctx context.Context) {
+	l := s.facts()
+	if l.ClaudeID == "" {
+		return
+	}
+	if _, err := s.transcript(l).Backup(s.volume("backup")); err != nil && ctx.Err() == nil {
+		s.log.Warn("conversation not copied", "error", err)
+	}
+}
+
+func (s *session) launch(d wire.DesiredSession, token claude.Token, resume bool) claude.Launch {
+	return claude.Launch{
+		Program: guestProgram + "/claude", SessionID: s.facts().ClaudeID, Resume: resume, Model: d.Model, Effort: d.Effort,
+		Plugins: []string{guestMod + "/hub-report"}, ConfigDir: guestConfig, SpoolDir: guestReport,
+		Token: token, BaseURL: s.on.cfg.AnthropicURL,
+	}
+}
+
+// startClaude starts a new life: a tmux server with Claude in it, and the seat at it.
+func (s *session) startClaude(ctx context.Context, d wire.DesiredSession, token claude.Token, resume bool) error {
+	s.readReports(ctx, nil)
+	s.settle(ctx)
+	argv, env := s.launch(d, token, resume).Command()
+	life := claudehub.NewNonce()
+	err := s.step(ctx, claudehub.PhaseStarting, stepTerminal, terminalLimit, func(ctx context.Context, _ func(string, float64)) error {
+		// Written down first: a Runner that is killed from here on finds the life, or finds nothing there.
+		if err := s.learn(ctx, func(l *Local) { l.Life, l.Model, l.Effort = life, d.Model, d.Effort }); err != nil {
+			return err
+		}
+		cols, rows := s.inputs.wantedSize()
+		path, args := tmux.StartCommand(tmux.Start{Socket: socket(life), Cols: cols, Rows: rows, Argv: argv})
+		if err := s.runInBox(ctx, sandbox.Command{Path: path, Args: args, Env: env}); err != nil {
+			return err
+		}
+		return s.takeSeat(ctx, life)
+	})
+	if err != nil {
+		return err
+	}
+	return s.awaitPrompt(ctx, s.sitting())
+}
+
+// respawnClaude starts Claude anew in the terminal that is there.
+func (s *session) respawnClaude(ctx context.Context, seat *seat, d wire.DesiredSession, token claude.Token, resume bool) error {
+	argv, _ := s.launch(d, token, resume).Command()
+	err := s.step(ctx, claudehub.PhaseStarting, stepClaude, terminalLimit, func(ctx context.Context, _ func(string, float64)) error {
+		if err := seat.term.SetEnvironment(ctx, "CLAUDE_CODE_OAUTH_TOKEN", token.Secret()); err != nil {
+			return err
+		}
+		if err := seat.term.Respawn(ctx, argv); err != nil {
+			return err
+		}
+		return s.learn(ctx, func(l *Local) { l.Model, l.Effort = d.Model, d.Effort })
+	})
+	if err != nil {
+		return err
+	}
+	return s.awaitPrompt(ctx, seat)
+}
+
+// awaitPrompt waits until Claude can take input.
+func (s *session) awaitPrompt(ctx context.Context, seat *seat) error {
+	return s.step(ctx, claudehub.PhaseStarting, stepClaude, claudeLimit, func(ctx context.Context, _ func(string, float64)) error {
+		last := ""
+		for {
+			select {
+			case <-ctx.Done():
+				return &stepError{step: stepClaude, err: ctx.Err(), retry: true, detail: last}
+			case <-seat.done:
+				return &stepError{step: stepClaude, retry: true, detail: last, err: claudehub.Errorf(claudehub.Unavailable, "The terminal ended before Claude Code was ready.")}
+			case <-time.After(lookSoon / 2):
+			}
+			text, err := seat.term.Text(ctx)
+			if err != nil {
+				continue // the terminal's end, or the deadline, says more
+			}
+			last = text
+			// In a narrow terminal nothing on the screen tells idle from a pause; nothing runs yet.
+			if screen := claude.ReadScreen(text); screen.Box && screen.Kind != claude.ScreenBusy {
+				return nil
+			}
+			if dead, code, err := seat.term.Dead(ctx); err == nil && dead {
+				return &stepError{
+					step: stepClaude, retry: true, detail: text,
+					err: claudehub.Errorf(claudehub.Unavailable, "Claude Code ended at its start, with exit code %d.", code),
+				}
+			}
+		}
+	})
+}
+
+// runInBox runs a command in the Sandbox to its end.
+func (s *session) runInBox(ctx context.Context, cmd sandbox.Command) error {
+	cmd.Dir = guestWorkspace
+	p, err := s.on.cfg.Backend.Exec(ctx, s.box(), cmd)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = p.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = p.Close() })
+	defer stop()
+	_ = p.Stdin().Close()
+	go func() { _, _ = io.Copy(io.Discard, p.Stdout()) }() // ends with the process
+	said, _ := io.ReadAll(io.LimitReader(p.Stderr(), maxTail))
+	code, err := p.Wait(ctx)
+	switch {
+	case err != nil:
+		return err
+	case code != 0:
+		return claudehub.WithCause(claudehub.Unavailable, fmt.Errorf("%s: exit code %d: %s", cmd.Path, code, said),
+			"%s did not start in the Sandbox. Look at the doctor's findings on the Runner's page.", cmd.Path)
+	}
+	return nil
+}
+
+// countRestart notes a restart that nobody asked for, and refuses one too many.
+func (s *session) countRestart() error {
+	keep := s.restarts[:0]
+	for _, t := range s.restarts {
+		if time.Since(t) < restartSpan {
+			keep = append(keep, t)
+		}
+	}
+	s.restarts = append(keep, time.Now())
+	if len(s.restarts) <= maxRestarts {
+		return nil
+	}
+	s.restarts = nil
+	return &stepError{
+		step: stepClaude, retry: true,
+		err: claudehub.Errorf(claudehub.Unavailable, "Claude Code or its Sandbox ended %d times within %d minutes.", maxRestarts+1, int(restartSpan.Minutes())),
+		fix: "Look at what it said last, below, then retry.",
+	}
+}

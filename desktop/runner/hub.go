@@ -1,0 +1,196 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"claude-hub/internal/claudehub"
+	"claude-hub/internal/wire"
+)
+
+// Hub is the Runner's client for the Hub's /runner routes. It is safe for concurrent use.
+type Hub struct {
+	base     *url.URL
+	token    claudehub.Token
+	instance string
+	client   *http.Client
+	// streaming has no overall time limit; its connections end after wire.StreamDead of silence.
+	streaming *http.Client
+}
+
+// requestTime bounds each request but the stream.
+const requestTime = 20 * time.Second
+
+// NewHub makes a client for the Hub at base ("https://hub.example.org"), for one Runner process.
+func NewHub(base string, token claudehub.Token) (*Hub, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, claudehub.Errorf(claudehub.Invalid, "%q is not the address of a Hub. It looks like https://hub.example.org.", base)
+	}
+	if u.Scheme == "http" && !loopback(u.Hostname()) {
+		return nil, claudehub.Errorf(claudehub.Invalid, "The Hub at %s is reached without TLS: the Runner's token would travel in clear. Use https.", u.Host)
+	}
+	return &Hub{
+		base: u, token: token, instance: claudehub.NewNonce(),
+		client:    &http.Client{Transport: transport(0), Timeout: requestTime, CheckRedirect: noRedirect},
+		streaming: &http.Client{Transport: transport(wire.StreamDead), CheckRedirect: noRedirect},
+	}, nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// noRedirect keeps the token at the Hub: a redirect could name another host.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// transport makes connections that end after a silence, where one is given: net/http has no read timeout for a body.
+func transport(silence time.Duration) *http.Transport {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
+	t := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		TLSClientConfig:       &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:   10 * time.Second,
+		ResponseHeaderTimeout: requestTime,
+		MaxIdleConnsPerHost:   64,
+		IdleConnTimeout:       90 * time.Second,
+		// HTTP/2 would put every Session's screen on one connection, behind one lost packet.
+		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
+	}
+	t.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dialer.DialContext(ctx, network, addr)
+		if err != nil || silence == 0 {
+			return c, err
+		}
+		return &impatient{c, silence}, nil
+	}
+	return t
+}
+
+// impatient is a connection whose reads fail after a silence.
+type impatient struct {
+	net.Conn
+	silence time.Duration
+}
+
+func (c *impatient) Read(b []byte) (int, error) {
+	if err := c.SetReadDeadline(time.Now().Add(c.silence)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(b)
+}
+
+func (h *Hub) request(ctx context.Context, method, path, contentType string, body io.Reader) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(h.base.String(), "/")+path, body)
+	if err != nil {
+		return nil, err
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	h.sign(req.Header)
+	return req, nil
+}
+
+func (h *Hub) sign(header http.Header) {
+	header.Set("Authorization", "Bearer "+h.token.Reveal())
+	header.Set(wire.ProtocolHeader, strconv.Itoa(wire.Protocol))
+	header.Set(wire.InstanceHeader, h.instance)
+}
+
+// Status reports observed states.
+func (h *Hub) Status(ctx context.Context, s wire.Status) (wire.StatusReply, error) {
+	var reply wire.StatusReply
+	return reply, h.postJSON(ctx, wire.StatusPath, s, &reply)
+}
+
+// Events sends a batch from the outbox.
+func (h *Hub) Events(ctx context.Context, e wire.Events) (wire.EventsReply, error) {
+	var reply wire.EventsReply
+	return reply, h.postJSON(ctx, wire.EventsPath, e, &reply)
+}
+
+// Screen uploads encoded frames of a Session; when it returns nil, the Hub has passed them on.
+func (h *Hub) Screen(ctx context.Context, id claudehub.SessionID, frames []byte) error {
+	path := strings.Replace(wire.ScreenPath, "{id}", string(id), 1)
+	return h.post(ctx, path, "application/octet-stream", frames, nil)
+}
+
+func (h *Hub) postJSON(ctx context.Context, path string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	return h.post(ctx, path, "application/json", body, out)
+}
+
+func (h *Hub) post(ctx context.Context, path, contentType string, body []byte, out any) error {
+	req, err := h.request(ctx, http.MethodPost, path, contentType, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	resp, err := h.client.Do(req)
+	if err != nil {
+		return claudehub.WithCause(claudehub.Unavailable, err, "The Hub at %s does not answer.", h.base.Host)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode/100 != 2 {
+		return refusal(resp)
+	}
+	if out == nil {
+		_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
+		return err
+	}
+	return json.NewDecoder(io.LimitReader(resp.Body, 1<<22)).Decode(out)
+}
+
+// refusal turns the Hub's problem document into an Error. It closes nothing.
+func refusal(resp *http.Response) error {
+	var p struct {
+		Detail string         `json:"detail"`
+		Code   claudehub.Code `json:"code"`
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&p); err == nil && p.Code != "" {
+		return &claudehub.Error{Code: p.Code, Message: p.Detail}
+	}
+	code := claudehub.Unavailable
+	switch resp.StatusCode {
+	case http.StatusUnauthorized:
+		code = claudehub.Unauthenticated
+	case http.StatusForbidden:
+		code = claudehub.Forbidden
+	case http.StatusConflict:
+		code = claudehub.Conflict
+	}
+	return claudehub.WithCause(code, errors.New(resp.Status), "The Hub answered %s. Something between here and the Hub may be in the way.", resp.Status)
+}
+
+// final tells an answer of the Hub that trying again does not change: the token is not good, the lease is another
+// process's, or the protocol does not fit.
+func final(err error) bool {
+	switch claudehub.CodeOf(err) {
+	case claudehub.Unauthenticated, claudehub.Forbidden, claudehub.Conflict:
+		return true
+	}
+	return false
+}
+
+func streamPath(host string, takeOver bool) string {
+	q := url.Values{"host": {host}}
+	if takeOver {
+		q.Set("take_over", "true")
+	}
+	return fmt.Sprintf("%s?%s", wire.StreamPath, q.Encode())
+}

@@ -1,0 +1,84 @@
+package runner
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"claude-hub/internal/claudehub"
+	"claude-hub/internal/wire"
+)
+
+func postNotices(t *testing.T, s *State, n int) []claudehub.EventID {
+	t.Helper()
+	ids := make([]claudehub.EventID, n)
+	for i := range ids {
+		ids[i] = claudehub.NewEventID()
+		e := wire.Event{ID: ids[i], Session: claudehub.NewSessionID(), Kind: wire.ReportNotice, At: now(), Text: "test"}
+		if err := s.Post(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return ids
+}
+
+// TestOutboxSurvivesABadHub: the Hub is out of order at first, then its answers are lost on the way. Each event ends up
+// there once, in order, and the outbox ends up empty.
+func TestOutboxSurvivesABadHub(t *testing.T) {
+	h := newFakeHub(t)
+	h.lose = 3
+	h.refuse = http.StatusServiceUnavailable
+	state := openTestState(t)
+	ids := postNotices(t, state, 2*wire.MaxEvents+17)
+	box := &outboxLoop{state: state, hub: testHub(t, h.URL, h.token), wake: newSignal(), log: quiet()}
+	if _, err := box.sendBatch(t.Context()); err == nil {
+		t.Fatal("a Hub that is out of order took events")
+	}
+	h.mu.Lock()
+	h.refuse = 0
+	h.mu.Unlock()
+
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- box.Run(ctx) }()
+	h.told(t, "all events", func() bool { return len(h.order) == len(ids) && h.lose == 0 })
+	for {
+		left, err := state.Waiting(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(left) == 0 {
+			break
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	for i, id := range h.order {
+		if id != ids[i] {
+			t.Fatalf("event %d came out of order", i)
+		}
+	}
+}
+
+// TestOutboxSurvivesAKill: what was posted is there for the next process.
+func TestOutboxSurvivesAKill(t *testing.T) {
+	dir := t.TempDir()
+	state, err := OpenState(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := postNotices(t, state, 3)
+	if err := state.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if state, err = OpenState(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = state.Close() }()
+	left, err := state.Waiting(t.Context())
+	if err != nil || len(left) != len(ids) || left[0].ID != ids[0] {
+		t.Errorf("after a restart: %d events, %v", len(left), err)
+	}
+}

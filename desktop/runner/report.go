@@ -1,0 +1,100 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"claude-hub/desktop/mod"
+	"claude-hub/internal/claudehub"
+	"claude-hub/internal/wire"
+)
+
+// spool holds what the mod reported and the Runner has not taken yet.
+func (s *session) spool() mod.Spool { return mod.Spool{Dir: s.volume("report")} }
+
+// watchReports signals while reports come in. Stop ends it and waits.
+func (s *session) watchReports(ctx context.Context) (<-chan struct{}, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	c := make(chan struct{}, 1)
+	done := make(chan struct{})
+	spool := s.spool()
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			if err := spool.Wait(ctx); err != nil {
+				return
+			}
+			select {
+			case c <- struct{}{}:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return c, func() { cancel(); <-done }
+}
+
+// readReports takes every report that waits. Each is acted on before it is removed; one that comes twice after a kill
+// changes nothing the second time.
+func (s *session) readReports(ctx context.Context, act *activity) {
+	if act == nil {
+		act = &activity{}
+	}
+	spool := s.spool()
+	for ctx.Err() == nil {
+		e, ok, err := spool.Next(ctx)
+		if err != nil {
+			s.log.Warn("report not read", "error", err)
+			return
+		}
+		if !ok {
+			return
+		}
+		s.take(ctx, e, act)
+		if err := spool.Remove(ctx, e); err != nil {
+			s.log.Error("report not removed", "error", err)
+			return
+		}
+	}
+}
+
+func (s *session) take(ctx context.Context, e mod.Event, act *activity) {
+	got := act.report(e)
+	switch {
+	case got.began:
+		if !s.facts().Talked {
+			if err := s.learn(ctx, func(l *Local) { l.Talked = true }); err != nil {
+				s.log.Error("not noted", "error", err)
+			}
+		}
+		s.accepted(ctx, e.Prompt)
+		s.post(ctx, wire.Event{ID: claudehub.EventIDOf(string(s.id) + e.Key), Kind: wire.ReportTurn, At: e.At, Text: oneLine(e.Prompt)})
+	case got.ended:
+		s.post(ctx, wire.Event{ID: claudehub.EventIDOf(string(s.id) + e.Key), Kind: wire.ReportTurn, At: e.At, Text: act.doing, Ended: true})
+		s.turnEnded(ctx, "")
+		s.backUp(ctx)
+	}
+}
+
+// turnOver closes a Turn that no report closed.
+func (s *session) turnOver(ctx context.Context, why string, act activity) {
+	s.post(ctx, wire.Event{ID: claudehub.NewEventID(), Kind: wire.ReportTurn, At: now(), Text: act.doing, Ended: true})
+	s.turnEnded(ctx, why)
+	s.backUp(ctx)
+}
+
+// notice tells the person something, on the page and in the Session's history.
+func (s *session) notice(ctx context.Context, text string) {
+	s.see(ctx, func(o *claudehub.Observed) { o.Notice = text })
+	s.post(ctx, wire.Event{ID: claudehub.NewEventID(), Kind: wire.ReportNotice, At: now(), Text: text})
+}
+
+func (s *session) post(ctx context.Context, e wire.Event) {
+	e.Session = s.id
+	if e.At.IsZero() || time.Since(e.At) < 0 {
+		e.At = now()
+	}
+	if err := s.on.state.Post(ctx, e); err != nil {
+		s.log.Error("event not kept", "error", err)
+	}
+	s.on.outbox.set()
+}

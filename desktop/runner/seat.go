@@ -1,0 +1,161 @@
+package runner
+
+import (
+	"context"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"claude-hub/desktop/sandbox"
+	"claude-hub/desktop/tmux"
+	"claude-hub/internal/claudehub"
+	"claude-hub/internal/wire"
+)
+
+// Scrollback lines in a snapshot that nobody asked for, and the size of a terminal that nobody has sized yet.
+const (
+	ownHistory  = 0
+	defaultCols = 120
+	defaultRows = 36
+)
+
+// seat is an attached terminal: where one sits to work with Claude.
+type seat struct {
+	term *tmux.Terminal
+	proc sandbox.Process
+	life string
+	died chan struct{} // a token: Claude's process ended
+	done chan struct{} // closed when the terminal's goroutine has ended
+	end  context.CancelFunc
+
+	output  atomic.Int64 // when the screen last changed, Unix nanoseconds
+	entered time.Time    // when a prompt's Enter was pressed; of the tending goroutine, as is the next
+	enters  int          // how often it was pressed
+	ready   time.Time    // when Claude was first seen at its prompt
+}
+
+func (s *session) sitting() *seat {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seat
+}
+
+// socket is where the tmux server of a life listens, in the Sandbox. A new life never meets an old server.
+func socket(life string) string { return "/tmp/claude-hub-" + life }
+
+// takeSeat attaches to the tmux server of a life.
+func (s *session) takeSeat(ctx context.Context, life string) error {
+	path, args := tmux.AttachCommand(socket(life))
+	proc, err := s.on.cfg.Backend.Exec(ctx, s.box(), sandbox.Command{Path: path, Args: args, Dir: "/"})
+	if err != nil {
+		return err
+	}
+	run, end := context.WithCancel(context.WithoutCancel(ctx))
+	seat := &seat{proc: proc, life: life, died: make(chan struct{}, 1), done: make(chan struct{}), end: end}
+	sink := func(f tmux.Frame) {
+		seat.output.Store(time.Now().UnixNano())
+		s.screen.add(wire.Frame{
+			Kind: wire.FrameKind(f.Kind), Life: life, Seq: f.Seq, Cols: f.Cols, Rows: f.Rows, Data: f.Data,
+		})
+	}
+	seat.term = tmux.NewTerminal(duplex{proc}, sink, tmux.Options{History: ownHistory, Died: func() {
+		select {
+		case seat.died <- struct{}{}:
+		default:
+		}
+	}})
+	go func() {
+		defer close(seat.done)
+		if err := seat.term.Run(run); err != nil {
+			s.log.Debug("terminal ended", "error", err)
+		}
+		_ = proc.Close()
+	}()
+	if _, _, err := seat.term.Dead(ctx); err != nil {
+		end()
+		<-seat.done
+		return err
+	}
+	s.mu.Lock()
+	s.seat = seat
+	s.mu.Unlock()
+	return nil
+}
+
+// leaveSeat detaches. tmux and Claude go on.
+func (s *session) leaveSeat() {
+	s.mu.Lock()
+	seat := s.seat
+	s.seat = nil
+	s.mu.Unlock()
+	if seat != nil {
+		seat.end()
+		<-seat.done
+	}
+}
+
+// duplex makes of a process the two-way stream that a Terminal wants. What the process says on stderr is dropped: the
+// end of the stream tells enough.
+type duplex struct{ p sandbox.Process }
+
+func (t duplex) Read(b []byte) (int, error)  { return t.p.Stdout().Read(b) }
+func (t duplex) Write(b []byte) (int, error) { return t.p.Stdin().Write(b) }
+func (t duplex) Close() error                { return t.p.Close() }
+
+var _ io.ReadWriteCloser = duplex{}
+
+// quietFor tells how long the screen has not changed.
+func (t *seat) quietFor() time.Duration { return time.Since(time.Unix(0, t.output.Load())) }
+
+// nextInput numbers the Runner's own input.
+func (t *seat) nextInput(ctx context.Context) (uint64, error) {
+	n, err := t.term.Applied(ctx, promptTerminal)
+	return n + 1, err
+}
+
+// press sends a key as the Runner's own input.
+func (t *seat) press(ctx context.Context, key string) error {
+	n, err := t.nextInput(ctx)
+	if err != nil {
+		return err
+	}
+	return t.term.Keys(ctx, promptTerminal, n, []byte(key))
+}
+
+// adopt attaches to what runs already; false when there is nothing whole to attach to.
+func (s *session) adopt(ctx context.Context) bool {
+	life := s.facts().Life
+	if life == "" {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if err := s.takeSeat(ctx, life); err != nil {
+		s.log.Info("nothing to take up", "error", err)
+		return false
+	}
+	s.see(ctx, func(o *claudehub.Observed) { o.SandboxLink = claudehub.Link{State: claudehub.LinkUp, Since: now()} })
+	return true
+}
+
+func (s *session) requestSnapshot(history int) {
+	if seat := s.sitting(); seat != nil {
+		seat.term.RequestSnapshot(history)
+	}
+}
+
+// attach notes a Hub's viewers and answers what they asked.
+func (s *session) attach(m wire.Attach) {
+	s.screen.attach(m)
+	if m.Terminal != "" {
+		s.inputs.ask(m.Terminal)
+	}
+}
+
+// resize sets the terminal's size for the Creator's active client.
+func (s *session) resize(m wire.Resize) {
+	if !claudehub.MayDrive(m.Author, s.wanted().Creator) || claudehub.ValidSize(m.Cols, m.Rows) != nil {
+		return
+	}
+	s.inputs.size(m.Cols, m.Rows)
+}
