@@ -14,14 +14,14 @@ type Admin struct {
 }
 
 // OpenAdmin opens the database that cfg names. It does not start a Hub.
-func OpenAdmin(cfg Store, log *slog.Logger) (*Admin, error) {
+func OpenAdmin(ctx context.Context, cfg Store, log *slog.Logger) (*Admin, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
 	if err := prepareData(cfg.Data); err != nil {
 		return nil, err
 	}
-	p, err := openParts(cfg, log)
+	p, err := openParts(ctx, cfg, log)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ type Hub struct {
 }
 
 // New builds a Hub. It ends with Run, or with Close if it is never run.
-func New(cfg Config, log *slog.Logger) (*Hub, error) {
+func New(ctx context.Context, cfg Config, log *slog.Logger) (*Hub, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
@@ -44,15 +44,15 @@ func New(cfg Config, log *slog.Logger) (*Hub, error) {
 		return nil, err
 	}
 	h := &Hub{cfg: cfg, log: log, unlock: unlock, metrics: web.NewMetrics()}
-	if err := h.build(); err != nil {
+	if err := h.build(ctx); err != nil {
 		h.Close()
 		return nil, err
 	}
 	return h, nil
 }
 
-func (h *Hub) build() (err error) {
-	if h.parts, err = openParts(h.cfg.Store, h.log); err != nil {
+func (h *Hub) build(ctx context.Context) (err error) {
+	if h.parts, err = openParts(ctx, h.cfg.Store, h.log); err != nil {
 		return err
 	}
 	h.feeds = screen.New(screen.Options{Fleet: h.parts.fleet, Bus: h.parts.bus, Log: h.log})
@@ -146,8 +146,8 @@ type parts struct {
 	fleet *fleet.Fleet
 }
 
-func openParts(cfg Store, log *slog.Logger) (*parts, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), openLimit)
+func openParts(ctx context.Context, cfg Store, log *slog.Logger) (*parts, error) {
+	ctx, cancel := context.WithTimeout(ctx, openLimit)
 	defer cancel()
 	p := &parts{}
 	var err error

@@ -82,7 +82,7 @@ type batchOfEvents struct {
 
 func (b *batchOfEvents) store(ctx context.Context, events []wire.Event) error {
 	for _, e := range events {
-		if _, err := claudehub.ParseEventID(string(e.ID)); err != nil {
+		if !parses(claudehub.ParseEventID(string(e.ID))) {
 			b.f.log.Warn("a Runner sent an event with a malformed id", "runner", b.runner)
 			continue
 		}
@@ -111,7 +111,7 @@ func (b *batchOfEvents) session(ctx context.Context, id claudehub.SessionID) (*d
 	if d, known := b.decisions[id]; known {
 		return d, nil
 	}
-	if _, err := claudehub.ParseSessionID(string(id)); err != nil {
+	if !parses(claudehub.ParseSessionID(string(id))) {
 		return nil, nil
 	}
 	s, err := b.q.Session(ctx, id)
@@ -147,7 +147,7 @@ func (b *batchOfEvents) apply(ctx context.Context, d *decision, e wire.Event) er
 }
 
 func (b *batchOfEvents) applyPrompt(ctx context.Context, d *decision, e wire.Event) error {
-	if _, err := claudehub.ParsePromptID(string(e.Prompt)); err != nil || !reportable(e.State) {
+	if !parses(claudehub.ParsePromptID(string(e.Prompt))) || !reportable(e.State) {
 		b.f.log.Warn("a Runner sent a malformed event of a prompt", "runner", b.runner, "event", e.ID)
 		return nil
 	}
@@ -170,6 +170,8 @@ func (b *batchOfEvents) applyPrompt(ctx context.Context, d *decision, e wire.Eve
 	}
 	return d.setPrompt(ctx, p, e.State, why)
 }
+
+func parses[ID any](_ ID, err error) bool { return err == nil }
 
 // reportable: queued is the Hub's own word.
 func reportable(s claudehub.PromptState) bool {

@@ -40,7 +40,7 @@ func (c *clock) move(d time.Duration) {
 type rig struct {
 	*fleet.Fleet
 	t        testing.TB
-	ctx      context.Context
+	ctx      context.Context //nolint:containedctx // of the test, which the rig does not outlive
 	st       *store.Store
 	bus      *bus.Bus
 	clock    *clock

@@ -20,7 +20,7 @@ func TestModel(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {
-				m := &model{rig: r, rnd: rand.New(rand.NewPCG(seed, 1)), prompts: map[claudehub.PromptID]claudehub.Prompt{}}
+				m := &model{rig: r, rnd: rand.New(rand.NewPCG(seed, 1)), prompts: map[claudehub.PromptID]claudehub.Prompt{}, sent: map[claudehub.EventID]bool{}}
 				for step := range 250 {
 					what := m.step()
 					m.verify(fmt.Sprintf("step %d, %s", step, what))
@@ -35,8 +35,9 @@ type model struct {
 	rnd      *rand.Rand
 	sessions []claudehub.SessionID
 	prompts  map[claudehub.PromptID]claudehub.Prompt // as last seen
-	outbox   []wire.Event                            // all that the Runner ever had to say
-	points   []wire.Snapshot                         // what the Runner knew at some time
+	sent     map[claudehub.EventID]bool
+	outbox   []wire.Event    // all that the Runner ever had to say
+	points   []wire.Snapshot // what the Runner knew at some time
 }
 
 func (m *model) step() string {
@@ -119,12 +120,23 @@ func (m *model) runnerActs(id claudehub.SessionID) {
 // runnerReports sends a batch of what it has to say, in any order, some of it again.
 func (m *model) runnerReports() {
 	var batch []wire.Event
-	for range m.rnd.IntN(6) {
+	news := false
+	for range m.rnd.IntN(4) {
 		if len(m.outbox) > 0 {
-			batch = append(batch, m.outbox[m.rnd.IntN(len(m.outbox))])
+			e := m.outbox[m.rnd.IntN(len(m.outbox))]
+			news = news || !m.sent[e.ID]
+			m.sent[e.ID] = true
+			batch = append(batch, e)
 		}
 	}
+	before, err := m.Snapshot(m.ctx, m.runner)
+	check(m.t, err)
 	m.report(batch...)
+	after, err := m.Snapshot(m.ctx, m.runner)
+	check(m.t, err)
+	if !news && before.Seq != after.Seq {
+		m.t.Fatalf("events that were told before changed something: number %d after %d", after.Seq, before.Seq)
+	}
 }
 
 func (m *model) anySession() claudehub.SessionID {

@@ -50,18 +50,12 @@ func populate(t testing.TB, st *store.Store) world {
 	}
 	ctx := t.Context()
 	check(t, st.Write(ctx, func(q store.Q) error {
-		seq, err := int64(0), error(nil)
-		if err = q.AddPerson(ctx, w.person); err != nil {
+		if err := errors.Join(q.AddPerson(ctx, w.person), q.AddRunner(ctx, w.runner, "hash")); err != nil {
 			return err
 		}
-		if err = q.AddRunner(ctx, w.runner, "hash"); err != nil {
-			return err
-		}
-		if seq, err = q.NextSeq(ctx, w.runner.ID); err != nil {
-			return err
-		}
+		seq, err := q.NextSeq(ctx, w.runner.ID)
 		w.session.Seq = seq
-		return q.AddSession(ctx, w.session)
+		return errors.Join(err, q.AddSession(ctx, w.session))
 	}))
 	return w
 }

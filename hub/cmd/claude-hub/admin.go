@@ -16,7 +16,7 @@ const commandLimit = time.Minute
 
 // admin runs one thing on the Hub's database.
 func admin(ctx context.Context, cfg hub.Store, log *slog.Logger, do func(context.Context, *hub.Admin) (string, error)) (string, error) {
-	a, err := hub.OpenAdmin(cfg, log)
+	a, err := hub.OpenAdmin(ctx, cfg, log)
 	if err != nil {
 		return "", err
 	}

@@ -18,7 +18,7 @@ type configFile string
 
 // BeforeResolve reads the file.
 func (configFile) BeforeResolve(app *kong.Kong, ctx *kong.Context, trace *kong.Path) error {
-	path := string(ctx.FlagValue(trace.Flag).(configFile)) //nolint:errcheck // the flag has this type
+	path := string(ctx.FlagValue(trace.Flag).(configFile)) // the flag has this type
 	if path == "" {
 		return nil
 	}

@@ -98,8 +98,8 @@ type versionCmd struct{}
 
 // Run prints the version, and the commit that it was built from where that is known.
 func (versionCmd) Run(out output) error {
-	fmt.Fprintln(out, "claude-hub", version+commit())
-	return nil
+	_, err := fmt.Fprintln(out, "claude-hub", version+commit())
+	return err
 }
 
 func commit() string {

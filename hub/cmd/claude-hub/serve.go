@@ -23,7 +23,7 @@ func (s *serveCmd) Run(ctx context.Context, out output, logs logTo) error {
 	debug.SetGCPercent(garbagePercent)
 	s.Version = version
 	log := newLog(logs, level)
-	h, err := hub.New(s.Config, log)
+	h, err := hub.New(ctx, s.Config, log)
 	if err != nil {
 		return err
 	}

@@ -121,7 +121,8 @@ func runServer(ctx context.Context, bin, data string, as *syscall.SysProcAttr) e
 	}
 	defer r.Close()
 	var log bytes.Buffer
-	cmd := exec.Command("sh", "-c", `"$@" </dev/null & server=$!; read -r _; kill -INT $server; wait $server`, "sh",
+	// Not with ctx, which is for the start alone.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), "sh", "-c", `"$@" </dev/null & server=$!; read -r _; kill -INT $server; wait $server`, "sh",
 		filepath.Join(bin, "postgres"), "-D", data, "-k", cluster.dir, "-F",
 		"-c", "listen_addresses=", "-c", "max_connections=200", "-c", "fsync=off", "-c", "full_page_writes=off")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = r, &log, &log
