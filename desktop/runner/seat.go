@@ -55,7 +55,7 @@ func (s *session) takeSeat(ctx context.Context, life string) error {
 	sink := func(f tmux.Frame) {
 		seat.output.Store(time.Now().UnixNano())
 		s.screen.add(wire.Frame{
-			Kind: wire.FrameKind(f.Kind), Life: life, Seq: f.Seq, Cols: f.Cols, Rows: f.Rows, Data: f.Data,
+			Kind: wire.FrameKind(f.Kind), Fresh: f.Gap, Life: life, Seq: f.Seq, Cols: f.Cols, Rows: f.Rows, Data: f.Data,
 		})
 	}
 	seat.term = tmux.NewTerminal(duplex{proc}, sink, tmux.Options{History: ownHistory, Died: func() {

@@ -24,6 +24,7 @@ type screen struct {
 	synced     bool   // a Snapshot was given and nothing was left out since
 	lost       bool   // tmux did not send something since the last Snapshot: the tracker knows nothing
 	fresh      bool   // the next output is the first after lost
+	torn       bool   // a part of a character was left out of the deltas
 
 	dead bool // the program has ended, and died was called
 
@@ -55,6 +56,7 @@ func (s *screen) wholeCharacters(data []byte) []byte {
 		n++
 	}
 	if n > 0 {
+		s.torn = true
 		s.ask(func(p *plan) { p.want(0) })
 	}
 	s.fresh = len(data) == 0
@@ -104,10 +106,12 @@ func (s *screen) snapshot(r Reply, history int) error {
 	if err != nil {
 		return err
 	}
-	s.cols, s.rows = uint16(state.cols), uint16(state.rows)
+	cols, rows := uint16(state.cols), uint16(state.rows)
+	gap := s.lost || s.torn || cols != s.cols || rows != s.rows
+	s.cols, s.rows = cols, rows
 	s.fresh = s.lost
-	s.synced, s.lost = true, false
-	s.sink(Frame{Kind: Snapshot, Seq: s.seq, Cols: s.cols, Rows: s.rows, Data: data})
+	s.synced, s.lost, s.torn = true, false, false
+	s.sink(Frame{Kind: Snapshot, Gap: gap, Seq: s.seq, Cols: s.cols, Rows: s.rows, Data: data})
 	if state.dead && !s.dead && s.died != nil {
 		s.died()
 	}

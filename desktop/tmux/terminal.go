@@ -36,6 +36,8 @@ const (
 // Frame is a piece of a terminal's stream. Its Data belongs to the receiver.
 type Frame struct {
 	Kind FrameKind
+	// Gap marks a Snapshot that a viewer must take even if it followed all Deltas: the size changed, or output was left out.
+	Gap bool
 	// Seq is the number of Delta bytes that this Terminal gave before this Frame.
 	Seq        uint64
 	Cols, Rows uint16 // the pane's; a viewer of another size must scale or scroll

@@ -233,3 +233,26 @@ func TestRunEnds(t *testing.T) {
 		}
 	})
 }
+
+// TestGapMarksSnapshotsThatEveryoneMustTake: the first one and one after a resize do; one that was merely asked for does
+// not.
+func TestGapMarksSnapshotsThatEveryoneMustTake(t *testing.T) {
+	s := startServer(t, 80, 24, "cat")
+	term := s.terminal(s.attach(0), tmux.Options{})
+	after := func(what string, before int, gap bool) {
+		t.Helper()
+		term.log.until(t, what, func() bool { return term.log.snapshots() > before })
+		frames := term.log.all()
+		last := frames[len(frames)-1]
+		if last.Kind != tmux.Snapshot || last.Gap != gap {
+			t.Errorf("%s: %v frame with gap %t", what, last.Kind, last.Gap)
+		}
+	}
+	after("the first", 0, true)
+	n := term.log.snapshots()
+	term.RequestSnapshot(0)
+	after("one that was asked for", n, false)
+	n = term.log.snapshots()
+	must(t, term.Resize(soon(t), 100, 30))
+	after("one of another size", n, true)
+}
