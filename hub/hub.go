@@ -64,12 +64,11 @@ func (h *Hub) build(ctx context.Context) (err error) {
 // Run serves on ln until ctx ends or a part fails, and then closes the Hub. Being cancelled is no error.
 func (h *Hub) Run(ctx context.Context, ln net.Listener) error {
 	defer h.Close()
-	if err := h.parts.fleet.Recover(ctx); err != nil {
+	if err := h.ready(ctx, ln.Addr()); err != nil {
 		ln.Close()
-		return err
-	}
-	if err := writeAddress(h.cfg.Data, h.URL(ln.Addr())); err != nil {
-		ln.Close()
+		if ctx.Err() != nil {
+			return nil
+		}
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
@@ -93,6 +92,14 @@ func (h *Hub) Run(ctx context.Context, ln net.Listener) error {
 		h.log.Info("the Hub stopped")
 	}
 	return err
+}
+
+// ready does what must be done before anyone is served.
+func (h *Hub) ready(ctx context.Context, addr net.Addr) error {
+	if err := h.parts.fleet.Recover(ctx); err != nil {
+		return err
+	}
+	return writeAddress(h.cfg.Data, h.URL(addr))
 }
 
 func (h *Hub) serveMetrics(ctx context.Context) error {
@@ -125,8 +132,11 @@ func (h *Hub) URL(addr net.Addr) string {
 	return "http://" + addr.String()
 }
 
-// SignInLink makes a link that signs the local person in, once.
+// SignInLink makes a link that signs the local person in, once. Whoever sees it can have another made beside the Hub.
 func (h *Hub) SignInLink(ctx context.Context, addr net.Addr) (string, error) {
+	if err := writeAddress(h.cfg.Data, h.URL(addr)); err != nil {
+		return "", err
+	}
 	t, err := h.parts.fleet.SignInLink(ctx)
 	if err != nil {
 		return "", err
