@@ -129,7 +129,7 @@ func TestT6CutMidStream(t *testing.T) {
 		term := tmux.NewTerminal(p, log.sink, tmux.Options{History: 50})
 		ended := make(chan error, 1)
 		go func() { ended <- term.Run(context.Background()) }()
-		log.until(t, "some output", func() bool { return len(log.deltas()) > 2000 || log.snapshots() > 0 && drawn(s) })
+		eventually(t, "some output", func() bool { return len(log.deltas()) > 2000 || log.snapshots() > 0 && drawn(s) })
 		p.Close()
 		if err := <-ended; err == nil {
 			t.Error("a cut is no end")
