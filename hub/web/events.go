@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"sync"
@@ -20,7 +21,8 @@ func (s *server) events(w http.ResponseWriter, r *http.Request, c personCaller) 
 	silent := true
 	pings := time.NewTicker(wire.StreamPing)
 	defer pings.Stop()
-	ctx := r.Context()
+	ctx, end := context.WithCancel(r.Context())
+	defer end()
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	done := make(chan struct{})
@@ -31,6 +33,10 @@ func (s *server) events(w http.ResponseWriter, r *http.Request, c personCaller) 
 			case <-done:
 				return
 			case <-pings.C:
+			}
+			if s.stillIn(ctx, c) != nil {
+				end()
+				return
 			}
 			mu.Lock()
 			if silent {

@@ -28,7 +28,7 @@ func (p principal) String() string {
 
 const cookieName = "claude_hub"
 
-// errNoCredential answers a missing, a malformed, an unknown, an expired and a revoked credential alike.
+// A missing, a malformed, an unknown, an expired and a revoked credential are answered alike.
 var (
 	errSignIn      = claudehub.Errorf(claudehub.Unauthenticated, "You are not signed in. Open a new sign-in link.")
 	errRunnerToken = claudehub.Errorf(claudehub.Unauthenticated, "The Hub does not know this Runner's token. Give the Runner a new one.")
@@ -45,6 +45,7 @@ type personCaller struct {
 type runnerCaller struct {
 	id       claudehub.RunnerID
 	instance string
+	token    claudehub.Token
 }
 
 type callerKey struct{}
@@ -112,7 +113,7 @@ func (s *server) runnerOf(r *http.Request) (runnerCaller, error) {
 	if len(instance) < 8 || len(instance) > 64 || strings.Trim(instance, nameLetters) != "" {
 		return runnerCaller{}, claudehub.Errorf(claudehub.Invalid, "The header %s has 8 to 64 letters, digits and hyphens.", wire.InstanceHeader)
 	}
-	return runnerCaller{id: id, instance: instance}, nil
+	return runnerCaller{id: id, instance: instance, token: token}, nil
 }
 
 const nameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
@@ -124,4 +125,22 @@ func sameAs(err error, refused *claudehub.Error) error {
 		return claudehub.WithCause(refused.Code, err, "%s", refused.Message)
 	}
 	return err
+}
+
+// stillIn ends what lives long when its credential was revoked meanwhile. That the Hub cannot tell is no reason.
+func (s *server) stillIn(ctx context.Context, c personCaller) error {
+	_, _, err := s.fleet.Authenticate(ctx, c.cookie)
+	return revoked(sameAs(err, errSignIn))
+}
+
+func (s *server) stillKnown(ctx context.Context, c runnerCaller) error {
+	_, err := s.fleet.AuthenticateRunner(ctx, c.token)
+	return revoked(sameAs(err, errRunnerToken))
+}
+
+func revoked(err error) error {
+	if claudehub.CodeOf(err) == claudehub.Unauthenticated {
+		return err
+	}
+	return nil
 }

@@ -119,6 +119,9 @@ func (st *runnerStream) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ping.C:
+			if err := st.s.stillKnown(ctx, st.c); err != nil {
+				return err
+			}
 			if err := st.s.fleet.RenewLease(ctx, st.c.id, st.c.instance); err != nil {
 				return err
 			}

@@ -156,7 +156,10 @@ func newCutter(t *testing.T, to string) cutter {
 					return
 				}
 				defer out.Close()
-				go func() { _, _ = io.Copy(out, in) }() // ends with both connections
+				go func() { // ends with both connections
+					_, _ = io.Copy(out, in)
+					out.Close()
+				}()
 				_, _ = io.CopyN(in, out, limit)
 			})
 		}

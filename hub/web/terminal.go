@@ -22,6 +22,7 @@ const (
 	pingEvery        = 20 * time.Second
 	pongTime         = 20 * time.Second
 	writeTime        = 10 * time.Second
+	closeTime        = time.Second
 	slowest          = 16 << 10 // bytes a second that a viewer must take at least
 	// terminalRead bounds one message: a paste as JSON may have six bytes for one.
 	terminalRead = 6*claudehub.MaxPaste + 4<<10
@@ -52,7 +53,6 @@ func (s *server) terminal(w http.ResponseWriter, r *http.Request, c personCaller
 	conn.SetReadLimit(terminalRead)
 	err = s.serveTerminal(r.Context(), conn, c, sess)
 	recordOf(r.Context()).err = expected(err)
-	closeTerminal(r.Context(), conn, err)
 	return nil
 }
 
@@ -64,55 +64,78 @@ func expected(err error) error {
 	return err
 }
 
+// closeTerminal says why, and waits a moment for the browser to have heard it.
 func closeTerminal(ctx context.Context, conn *websocket.Conn, err error) {
-	code, why := websocket.StatusGoingAway, "The Hub is stopping."
-	if claudehub.CodeOf(err) != claudehub.Internal && err != nil {
-		code, why = websocket.StatusPolicyViolation, claudehub.MessageOf(err)
-	}
+	cut := time.AfterFunc(closeTime, func() { _ = conn.CloseNow() })
+	defer cut.Stop()
+	code, why := closeCode(err)
 	if websocket.CloseStatus(err) < 0 && err != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 		defer cancel()
 		_ = writeText(ctx, conn, wire.TerminalDown{Type: "refused", Why: why})
 	}
 	_ = conn.Close(code, limitText(why, 120))
 }
 
+// closeCode tells a page whether to connect again: not after a policy violation.
+func closeCode(err error) (websocket.StatusCode, string) {
+	if errors.Is(err, context.Canceled) {
+		return websocket.StatusGoingAway, "The Hub is stopping. The terminal comes back by itself."
+	}
+	switch claudehub.CodeOf(err) {
+	case claudehub.Internal:
+		return websocket.StatusInternalError, claudehub.MessageOf(err)
+	case claudehub.Unavailable, claudehub.TooMany:
+		return websocket.StatusTryAgainLater, claudehub.MessageOf(err)
+	}
+	return websocket.StatusPolicyViolation, claudehub.MessageOf(err)
+}
+
 func (s *server) serveTerminal(ctx context.Context, conn *websocket.Conn, c personCaller, sess claudehub.Session) error {
-	hello, err := readHello(ctx, conn)
+	v, err := s.joinTerminal(ctx, conn, c, sess)
 	if err != nil {
-		return err
-	}
-	_, err = s.fleet.Drive(ctx, c.ID, sess.ID)
-	if err != nil && claudehub.CodeOf(err) != claudehub.Forbidden {
-		return err
-	}
-	if hello.Cols != 0 || hello.Rows != 0 {
-		if err := claudehub.ValidSize(hello.Cols, hello.Rows); err != nil {
-			return err
-		}
-	}
-	v, err := s.feeds.Join(ctx, sess, screen.Who{
-		Person: c.ID, Terminal: hello.Terminal, Drive: err == nil, Active: hello.Active, Cols: hello.Cols, Rows: hello.Rows,
-	})
-	if err != nil {
+		closeTerminal(ctx, conn, err)
 		return err
 	}
 	defer v.Leave()
 	s.metrics.viewers.Inc()
 	defer s.metrics.viewers.Dec()
 
-	// Whoever ends first ends the others; the first reason counts.
+	// Whoever ends first ends the others; the first reason counts. A read ends with the connection alone, since cancelling
+	// one would end the connection without a word.
+	open := context.WithoutCancel(ctx)
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	part := func(run func(context.Context) error) {
 		wg.Go(func() { cancel(run(ctx)) })
 	}
+	part(func(ctx context.Context) error { return s.readTerminal(ctx, open, conn, v) })
 	part(func(ctx context.Context) error { return s.writeTerminal(ctx, conn, v) })
 	part(func(ctx context.Context) error { return s.followLinks(ctx, c.ID, sess) })
-	part(func(ctx context.Context) error { return pingTerminal(ctx, conn) })
-	cancel(s.readTerminal(ctx, conn, v))
+	part(func(ctx context.Context) error { return s.pingTerminal(ctx, conn, c) })
+	<-ctx.Done()
+	closeTerminal(open, conn, context.Cause(ctx))
 	wg.Wait()
 	return context.Cause(ctx)
+}
+
+func (s *server) joinTerminal(ctx context.Context, conn *websocket.Conn, c personCaller, sess claudehub.Session) (*screen.Viewer, error) {
+	hello, err := readHello(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.fleet.Drive(ctx, c.ID, sess.ID)
+	if err != nil && claudehub.CodeOf(err) != claudehub.Forbidden {
+		return nil, err
+	}
+	if hello.Cols != 0 || hello.Rows != 0 {
+		if err := claudehub.ValidSize(hello.Cols, hello.Rows); err != nil {
+			return nil, err
+		}
+	}
+	return s.feeds.Join(ctx, sess, screen.Who{
+		Person: c.ID, Terminal: hello.Terminal, Drive: err == nil, Active: hello.Active, Cols: hello.Cols, Rows: hello.Rows,
+	})
 }
 
 func readHello(ctx context.Context, conn *websocket.Conn) (wire.TerminalUp, error) {
@@ -136,9 +159,9 @@ func readUp(ctx context.Context, conn *websocket.Conn) (up wire.TerminalUp, err 
 	return up, nil
 }
 
-func (s *server) readTerminal(ctx context.Context, conn *websocket.Conn, v *screen.Viewer) error {
+func (s *server) readTerminal(ctx, open context.Context, conn *websocket.Conn, v *screen.Viewer) error {
 	for {
-		up, err := readUp(ctx, conn)
+		up, err := readUp(open, conn)
 		if err != nil {
 			return err
 		}
@@ -193,8 +216,8 @@ func writeText(ctx context.Context, conn *websocket.Conn, t wire.TerminalDown) e
 	return conn.Write(ctx, websocket.MessageText, b)
 }
 
-// pingTerminal finds out that a browser is gone without a word.
-func pingTerminal(ctx context.Context, conn *websocket.Conn) error {
+// pingTerminal finds out that a browser is gone without a word, or signed out.
+func (s *server) pingTerminal(ctx context.Context, conn *websocket.Conn, c personCaller) error {
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()
 	for {
@@ -208,6 +231,9 @@ func pingTerminal(ctx context.Context, conn *websocket.Conn) error {
 		cancel()
 		if err != nil {
 			return claudehub.WithCause(claudehub.Unavailable, err, "The browser does not answer.")
+		}
+		if err := s.stillIn(ctx, c); err != nil {
+			return err
 		}
 	}
 }
