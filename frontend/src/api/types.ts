@@ -5,7 +5,6 @@ type Schemas = components['schemas'];
 
 export type Finding = Schemas['Finding'];
 export type Failure = Schemas['Failure'];
-export type Link = Schemas['Link'];
 export type Machine = Schemas['Machine'];
 export type NewSession = Schemas['NewSession'];
 export type Prompt = Schemas['Prompt'];

@@ -29,7 +29,7 @@ export function Palette({ opened, close }: { opened: boolean; close: () => void 
       padding={0}
       size={560}
       yOffset="12vh"
-      aria-label="Search everything"
+      attributes={{ content: { 'aria-label': 'Search everything' } }}
     >
       <Search close={close} />
     </Modal>

@@ -66,6 +66,7 @@ export function PromptList({ session }: { session: string }) {
               size="sm"
               variant="light"
               color={colours[p.state]}
+              c="var(--mantine-color-text)"
               className={classes.badge}
               data-testid="prompt-state"
             >

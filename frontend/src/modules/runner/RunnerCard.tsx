@@ -50,7 +50,7 @@ export function RunnerCard({ runner }: { runner: Runner }) {
           )}
           {!m.setup_token && !m.stand_in && <NoToken />}
           {m.stand_in && (
-            <Badge variant="light" color="orange" className={classes.badge}>
+            <Badge variant="light" color="orange" c="var(--mantine-color-text)" className={classes.badge}>
               Answers come from a stand-in, not from Anthropic
             </Badge>
           )}
@@ -154,7 +154,7 @@ function Doctor({ findings }: { findings: Finding[] }) {
   const bad = findings.filter((f) => !f.ok);
   const good = findings.filter((f) => f.ok);
   return (
-    <section aria-label="Doctor">
+    <div data-testid="doctor">
       {bad.map((f) => (
         <Check key={f.name} f={f} />
       ))}
@@ -170,7 +170,7 @@ function Doctor({ findings }: { findings: Finding[] }) {
           ))}
         </details>
       )}
-    </section>
+    </div>
   );
 }
 

@@ -33,8 +33,8 @@ export function SessionRow({ session, status, runnerName, now, selected, select 
         <span className={classes.title}>{session.title}</span>
         <span className={classes.meta}>
           <span>
-            {repo || '–'}
-            {session.source.branch && <span className={classes.branch}> {session.source.branch}</span>}
+            {repo || <span className={classes.none}>–</span>}
+            {session.source.branch && ` ${session.source.branch}`}
           </span>
           <span>{settings(session.model, session.effort)}</span>
           <span>{runnerName}</span>

@@ -23,7 +23,7 @@ export function Setting({ kind, session }: { kind: 'model' | 'effort'; session: 
           color="gray"
           size="compact-sm"
           className={classes.setting}
-          aria-label={`${kind}: ${value}`}
+          aria-label={value === 'default' ? undefined : `${kind}: ${value}`}
           rightSection={<IconChevronDown size={12} aria-hidden />}
         >
           {value === 'default' ? `default ${kind}` : value}

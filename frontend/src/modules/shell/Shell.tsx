@@ -77,7 +77,7 @@ function Header({ palette, help }: { palette: () => void; help: () => void }) {
         <Link to="/runners">Runners</Link>
         <Link to="/settings">Settings</Link>
       </nav>
-      <UnstyledButton className={classes.search} onClick={palette} aria-label="Search everything">
+      <UnstyledButton className={classes.search} onClick={palette}>
         <IconSearch size={14} aria-hidden />
         <span>Search</span>
         <kbd>{mod}K</kbd>
