@@ -1,5 +1,5 @@
-import { Button, Select, Skeleton, TextInput } from '@mantine/core';
-import { IconPlus, IconSearch } from '@tabler/icons-react';
+import { ActionIcon, Button, Select, Skeleton, TextInput, Tooltip } from '@mantine/core';
+import { IconArchive, IconPlus, IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
@@ -125,13 +125,17 @@ function Filters({ search, count }: { search: SessionsSearch; count: Map<string,
           onChange={(runner) => set({ runner: runner ?? undefined })}
         />
       )}
-      <Button
-        variant="default"
-        aria-pressed={search.archived ?? false}
-        onClick={() => set({ archived: search.archived ? undefined : true, state: undefined })}
-      >
-        {search.archived ? 'Back to current' : 'Archived'}
-      </Button>
+      <Tooltip label={search.archived ? 'Back to the current Sessions' : 'Archived Sessions'}>
+        <ActionIcon
+          variant={search.archived ? 'light' : 'default'}
+          size={36}
+          aria-label="Archived"
+          aria-pressed={search.archived ?? false}
+          onClick={() => set({ archived: search.archived ? undefined : true, state: undefined })}
+        >
+          <IconArchive size={18} />
+        </ActionIcon>
+      </Tooltip>
       <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={newSession}>
         New Session
       </Button>

@@ -1,5 +1,19 @@
 import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core';
 
+/** Greys of the dark pages, from text to the deepest ground, as cool as the panels around them. */
+const dark: MantineColorsTuple = [
+  '#e3e4e6',
+  '#b8bcc4',
+  '#8f95a0',
+  '#6b7079',
+  '#41444c',
+  '#34363c',
+  '#212328',
+  '#16171a',
+  '#121316',
+  '#0d0e10',
+];
+
 /** One accent: a calm blue, dark enough for white text on it. */
 const accent: MantineColorsTuple = [
   '#eef3fd',
@@ -17,7 +31,7 @@ const accent: MantineColorsTuple = [
 export const theme = createTheme({
   primaryColor: 'accent',
   primaryShade: { light: 7, dark: 7 },
-  colors: { accent },
+  colors: { accent, dark },
   defaultRadius: 6,
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif',
   fontFamilyMonospace: '"JetBrains Mono NL", ui-monospace, Menlo, Consolas, monospace',

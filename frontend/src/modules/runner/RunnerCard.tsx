@@ -48,7 +48,7 @@ export function RunnerCard({ runner }: { runner: Runner }) {
               As reported {ago(Date.parse(m.reported), now)} ago.
             </Text>
           )}
-          {!m.setup_token && !m.stand_in && <NoToken />}
+          {!m.setup_token && <NoToken />}
           {m.stand_in && (
             <Badge variant="light" color="orange" c="var(--mantine-color-text)" className={classes.badge}>
               Answers come from a stand-in, not from Anthropic

@@ -26,9 +26,8 @@ export function StatePanel({ session, status }: Props) {
           <Archived session={session} />
         ) : (
           <>
-            <Head status={status} />
+            <Head status={status} short={o.step !== undefined} />
             {o.step ? <StepView step={o.step} /> : <Waiting session={session} status={status} />}
-            <Cancel session={session} status={status} />
           </>
         )}
       </div>
@@ -36,12 +35,13 @@ export function StatePanel({ session, status }: Props) {
   );
 }
 
-function Head({ status }: { status: Status }) {
+/** Head is the status in large; short when the step's name stands below it. */
+function Head({ status, short = false }: { status: Status; short?: boolean }) {
   return (
     <Group gap="sm" wrap="nowrap">
       <Mark tone={status.tone} moving={status.moving} size={20} />
       <Title order={2} size="h4" className={classes.word}>
-        {status.word}
+        {short && status.moving ? status.word.split(':')[0] : status.word}
       </Title>
     </Group>
   );
@@ -88,18 +88,6 @@ function Waiting({ session, status }: Props) {
   }
   if (session.observed.phase === 'new') return <Text c="dimmed">Its Runner has not looked at it yet.</Text>;
   return null;
-}
-
-function Cancel({ session, status }: Props) {
-  const actions = useSessionActions();
-  if (!allowed(session, status.tone).cancel) return null;
-  return (
-    <Group>
-      <Button variant="default" loading={actions.busy} onClick={() => void actions.act(session, 'cancel')}>
-        Cancel
-      </Button>
-    </Group>
-  );
 }
 
 function FailurePanel({ session, failure, status }: { session: Session; failure: Failure; status: Status }) {
