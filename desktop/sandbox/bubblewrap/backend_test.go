@@ -40,8 +40,10 @@ func TestMain(m *testing.M) {
 	if err := os.Chmod(dir, 0o755); err != nil { // another user's Runner must reach it too
 		panic(err)
 	}
-	defer os.RemoveAll(dir)
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(dir)
+		os.Exit(code)
+	}))
 }
 
 // newBackend is a Backend on a short state folder of its own, whose Sandboxes are gone at the test's end.
