@@ -121,6 +121,7 @@ type terminal struct {
 	life  string
 	out   []byte
 	lives map[string][]byte
+	last  wire.Frame // the last snapshot
 }
 
 const modelTail = 2000 // bytes of output that a model's snapshot shows
@@ -159,10 +160,21 @@ func (t *terminal) snapshot(fresh bool) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lives[t.life] = t.out
-	return t.feeds.Publish(t.id, wire.Frame{
+	t.last = wire.Frame{
 		Kind: wire.FrameSnapshot, Fresh: fresh, Life: t.life, Seq: uint64(len(t.out)), Cols: 80, Rows: 24,
 		Data: slices.Clone(t.out[max(0, len(t.out)-modelTail):]),
-	})
+	}
+	return t.feeds.Publish(t.id, t.last)
+}
+
+// late posts the last snapshot once more, as a Runner does whose answer was lost; it may be of a life that is over.
+func (t *terminal) late() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.last.Kind == 0 {
+		return nil
+	}
+	return t.feeds.Publish(t.id, t.last)
 }
 
 func (t *terminal) answer(a wire.Attach) {

@@ -101,6 +101,8 @@ func interleave(t *testing.T, rnd *rand.Rand, seed uint64) {
 			cutBus(w)
 		case 3:
 			_ = term.snapshot(false)
+		case 6:
+			_ = term.late()
 		default:
 			if err := term.write(data, act == 4, act == 5); err != nil {
 				t.Fatal(err)

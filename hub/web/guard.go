@@ -117,7 +117,7 @@ func (s *server) guard(rt route) http.Handler {
 				return
 			}
 		}
-		authed, err := s.authenticate(rt.who, r)
+		authed, err := s.authenticateFor(rt, r)
 		if err != nil {
 			writeError(w, r, err)
 			return
@@ -130,6 +130,17 @@ func (s *server) guard(rt route) http.Handler {
 		}
 		rt.handler.ServeHTTP(w, authed)
 	})
+}
+
+func (s *server) authenticateFor(rt route, r *http.Request) (authed *http.Request, err error) {
+	if !rt.stream {
+		return s.authenticate(rt.who, r)
+	}
+	err = aside(func() (err error) {
+		authed, err = s.authenticate(rt.who, r)
+		return err
+	})
+	return authed, err
 }
 
 // answer notes the status for the log.

@@ -3,7 +3,9 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -33,7 +35,8 @@ func (s *server) runnerStream(w http.ResponseWriter, r *http.Request, c runnerCa
 	defer stop()
 	q := r.URL.Query()
 	host := limitText(q.Get("host"), maxHostName)
-	if err := s.fleet.AcquireLease(ctx, c.id, c.instance, host, q.Get("take_over") == "true"); err != nil {
+	err = aside(func() error { return s.fleet.AcquireLease(ctx, c.id, c.instance, host, q.Get("take_over") == "true") })
+	if err != nil {
 		return err
 	}
 	defer s.letGo(ctx, c, l)
@@ -98,6 +101,23 @@ func (s *server) letGo(ctx context.Context, c runnerCaller, l *link) {
 	}
 }
 
+// aside runs what goes deep (the database) on a stack of its own, which goes back when it is done: a thousand links that
+// wait must not each keep the stack that their last query needed.
+func aside(run func() error) error {
+	done := make(chan error)
+	go func() {
+		var err error
+		defer func() {
+			if got := recover(); got != nil {
+				err = fmt.Errorf("panic: %v\n%s", got, debug.Stack())
+			}
+			done <- err
+		}()
+		err = run()
+	}()
+	return <-done
+}
+
 type runnerStream struct {
 	s   *server
 	c   runnerCaller
@@ -109,7 +129,7 @@ type runnerStream struct {
 }
 
 func (st *runnerStream) run(ctx context.Context) error {
-	if err := st.begin(ctx); err != nil {
+	if err := aside(func() error { return st.begin(ctx) }); err != nil {
 		return err
 	}
 	ping := time.NewTimer(wire.StreamPing)
@@ -119,21 +139,12 @@ func (st *runnerStream) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ping.C:
-			if err := st.s.stillKnown(ctx, st.c); err != nil {
+			if err := aside(func() error { return st.ping(ctx) }); err != nil {
 				return err
-			}
-			if err := st.s.fleet.RenewLease(ctx, st.c.id, st.c.instance); err != nil {
-				return err
-			}
-			st.out.comment()
-			if st.pings++; st.pings%lookAfter == 0 {
-				if err := st.desired(ctx); err != nil {
-					return err
-				}
 			}
 			ping.Reset(wire.StreamPing)
 		case <-st.l.wake:
-			if err := st.batch(ctx); err != nil {
+			if err := aside(func() error { return st.batch(ctx) }); err != nil {
 				_ = st.out.flush() // superseded goes out before the end
 				return err
 			}
@@ -142,6 +153,20 @@ func (st *runnerStream) run(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+func (st *runnerStream) ping(ctx context.Context) error {
+	if err := st.s.stillKnown(ctx, st.c); err != nil {
+		return err
+	}
+	if err := st.s.fleet.RenewLease(ctx, st.c.id, st.c.instance); err != nil {
+		return err
+	}
+	st.out.comment()
+	if st.pings++; st.pings%lookAfter == 0 {
+		return st.desired(ctx)
+	}
+	return nil
 }
 
 // begin brings the Runner to now: by what it missed, or by everything.
