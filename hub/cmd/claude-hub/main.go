@@ -35,15 +35,14 @@ type cli struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	context.AfterFunc(ctx, stop) // a second signal kills as usual
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // output is where the answers of commands go, and nothing else.
 type output struct{ io.Writer }
 
-// run is main without the process. A second signal, after ctx has ended, kills as usual.
+// run is main without the process.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	home, err := os.UserHomeDir()
 	if err != nil {

@@ -32,6 +32,7 @@ func (s *serveCmd) Run(ctx context.Context, out output, logs logTo) error {
 		h.Close()
 		return err
 	}
+	debug.FreeOSMemory() // what building took, and serving does not need
 	link, err := h.SignInLink(ctx, ln.Addr())
 	if err != nil {
 		h.Close()

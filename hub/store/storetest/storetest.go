@@ -8,16 +8,19 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 	_ "time/tzdata" // the awkward zone must be there on any machine
 
+	"go.uber.org/goleak"
+
 	"claude-hub/hub/store"
 )
 
-// Main runs a package's tests in the awkward time zone and stops what they started.
+// Main runs a package's tests in the awkward time zone and stops what they started. It fails when a goroutine is left.
 func Main(m *testing.M) {
 	zone, err := time.LoadLocation("America/St_Johns")
 	if err != nil {
@@ -26,6 +29,10 @@ func Main(m *testing.M) {
 	time.Local = zone
 	code := m.Run()
 	stopCluster()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, "goroutines are left:", err)
+		code = 1
+	}
 	os.Exit(code)
 }
 
