@@ -2,7 +2,7 @@ import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
 
 // The Hub that `npm run dev` talks to. `make run` prints its address.
-const hub = process.env.CLAUDE_HUB_URL ?? 'http://127.0.0.1:8400';
+const hub = process.env.CLAUDE_HUB_URL ?? 'http://127.0.0.1:8080';
 
 export default defineConfig({
   plugins: [react()],

@@ -31,13 +31,7 @@ export function Runners() {
       {runners.isSuccess && runners.data.length === 0 && (
         <Empty title="No Runner yet">
           <p>A Runner is a machine of yours that runs Sessions. It connects to this Hub by itself, outward only.</p>
-          <p>
-            On the machine where the Hub runs, this makes a Runner and prints its token:{' '}
-            <Command>claude-hub runner add NAME</Command>
-          </p>
-          <p>
-            On the Runner's machine: <Command>claude-hub-runner run</Command>
-          </p>
+          <Add />
         </Empty>
       )}
       {runners.isSuccess && (
@@ -47,6 +41,33 @@ export function Runners() {
           ))}
         </div>
       )}
+      {runners.isSuccess && runners.data.length > 0 && (
+        <details className={classes.add}>
+          <summary>Add a Runner</summary>
+          <Add />
+        </details>
+      )}
     </div>
+  );
+}
+
+/** Add has the commands that make a machine a Runner of this Hub. */
+function Add() {
+  return (
+    <ol className={classes.steps}>
+      <li>
+        On the Hub's machine, make a token for it: <Command>claude-hub runner add --name NAME</Command>
+      </li>
+      <li>
+        On the new machine, paste that token into:{' '}
+        <Command>{`claude-hub-runner pair --hub ${window.location.origin}`}</Command>
+      </li>
+      <li>
+        Give it your setup token: <Command>claude-hub-runner token set</Command>
+      </li>
+      <li>
+        Start it: <Command>claude-hub-runner run</Command>
+      </li>
+    </ol>
   );
 }

@@ -137,9 +137,9 @@ function Loaded({ session, status, runner }: Props) {
 }
 
 function hop(link: { state: 'up' | 'down' | 'none'; since: string } | undefined) {
-  return link
-    ? { state: link.state, since: Date.parse(link.since) }
-    : { state: 'connecting' as const, since: Date.now() };
+  if (!link) return { state: 'connecting' as const, since: Date.now() };
+  // A Session that its Runner has not looked at yet has no word on its Sandbox.
+  return { state: link.state || ('none' as const), since: Date.parse(link.since) };
 }
 
 /** waits says for what a prompt would wait in the queue. */

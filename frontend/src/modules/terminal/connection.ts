@@ -48,6 +48,7 @@ export class Connection {
   #retry: ReturnType<typeof setTimeout> | undefined;
   #clock: ReturnType<typeof setInterval> | undefined;
   #opening: ReturnType<typeof setTimeout> | undefined;
+  #first: ReturnType<typeof setTimeout> | undefined;
   #pingID = 0;
   #pings = new Map<number, number>();
   /** rtts are the last few; the least of them is the way, the rest is what else this page was busy with. */
@@ -107,7 +108,7 @@ export class Connection {
     this.send(this.#on.hello());
     this.#on.opened();
     this.#rtts = [];
-    this.#ping();
+    this.#first = setTimeout(() => this.#ping(), 800); // not while the page and the first screen keep it busy
     this.#clock = setInterval(() => {
       this.#check();
       this.#ping();
@@ -154,6 +155,7 @@ export class Connection {
 
   #release() {
     clearInterval(this.#clock);
+    clearTimeout(this.#first);
     clearTimeout(this.#opening);
     this.#pings.clear();
     this.#up = false;
