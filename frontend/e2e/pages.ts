@@ -98,9 +98,18 @@ export class Visitor {
     await eventually(`the status ${word}`, async () => {
       last = (await this.page.getByTestId('session-status').first().textContent()) ?? ''
       return word.test(last)
-    }, seconds).catch((error) => {
-      throw new Error(`${error.message}; it is "${last}"`)
+    }, seconds).catch(async (error) => {
+      throw new Error(`${error.message}; it is "${last}"\n${await this.failure()}`)
     })
+  }
+
+  /** What the Hub says of the failure of the Session that the page shows. */
+  private async failure(): Promise<string> {
+    const url = new URL(this.page.url())
+    const id = url.pathname.match(/ses_[0-9a-v]{26}/)?.[0]
+    const answer = await this.page.request.get(`${url.origin}/api/sessions/${id}`)
+    const session = (await answer.json()) as { observed?: unknown }
+    return JSON.stringify(session.observed, undefined, 1)
   }
 
   /** Typing is on: the terminal takes keys. */

@@ -1,7 +1,7 @@
 // The real programs of one story: Hub, Runner and the stand-in for Anthropic, each in a folder of the story's own, on
 // loopback, with their logs kept.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 
@@ -184,11 +184,13 @@ export class Rig {
     await fetch(`${this.anthropicURL}/standin/release?name=${name}`, { method: 'POST' })
   }
 
-  async stop(): Promise<void> {
+  /** Ends everything. The logs stay, in a folder beside the story's pictures. */
+  async stop(story: string): Promise<void> {
     await this.runner?.end()
     this.runnerCommand(["sandboxes", "stop"])
     await this.hub?.end()
     await this.anthropic?.end()
+    cpSync(join(this.home, 'logs'), join(import.meta.dirname, 'out', story, 'logs'), { recursive: true })
     rmSync(this.home, { recursive: true, force: true })
   }
 }

@@ -12,19 +12,22 @@ export interface Story {
 
 export function story(name: string, options: RigOptions = {}): Story {
   const rig = new Rig()
+  const visitors: Visitor[] = []
   let browser: Browser
   beforeAll(async () => {
     browser = await launch()
     await rig.start(options)
   })
   afterAll(async () => {
+    for (const v of visitors) if (!v.page.isClosed()) await v.shot('end')
     await browser?.close()
-    await rig.stop()
+    await rig.stop(name)
   })
   return {
     rig,
     async person(context) {
       const visitor = await Visitor.open(browser, name, context)
+      visitors.push(visitor)
       await visitor.signIn(rig.signInLink())
       return visitor
     },
