@@ -50,7 +50,9 @@ pids+=($!)
 link=$(await $! "$home/hub.out" 'Sign in: .*') || { cat "$home/hub.log" >&2; exit 1; }
 
 if ! "${runner[@]}" paired >/dev/null 2>&1; then
-  bin/claude-hub runner add --data "$home/hub" --name "$(hostname)" | "${runner[@]}" pair --hub "$hub"
+  # A Runner of that name may have lost its own state; it then gets a new token.
+  { bin/claude-hub runner add --data "$home/hub" --name "$(hostname)" 2>/dev/null ||
+    bin/claude-hub runner token --data "$home/hub" --name "$(hostname)"; } | "${runner[@]}" pair --hub "$hub"
 fi
 if ! "${runner[@]}" token status >/dev/null 2>&1; then
   if [ -n "$demo" ]; then

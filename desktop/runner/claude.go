@@ -177,7 +177,7 @@ func (s *session) startClaude(ctx context.Context, d wire.DesiredSession, token 
 		}
 		cols, rows := s.inputs.wantedSize()
 		path, args := tmux.StartCommand(tmux.Start{Socket: socket(life), Cols: cols, Rows: rows, Argv: argv})
-		if err := s.runInBox(ctx, sandbox.Command{Path: path, Args: args, Env: env}); err != nil {
+		if _, err := s.runInBox(ctx, sandbox.Command{Path: path, Args: args, Env: env}); err != nil {
 			return err
 		}
 		return s.takeSeat(ctx, life)
@@ -237,28 +237,36 @@ func (s *session) awaitPrompt(ctx context.Context, seat *seat) error {
 	})
 }
 
-// runInBox runs a command in the Sandbox to its end.
-func (s *session) runInBox(ctx context.Context, cmd sandbox.Command) error {
+// runInBox runs a command in the Sandbox to its end and returns what it printed, the first part of it.
+func (s *session) runInBox(ctx context.Context, cmd sandbox.Command) (string, error) {
 	cmd.Dir = guestWorkspace
 	p, err := s.on.cfg.Backend.Exec(ctx, s.box(), cmd)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { _ = p.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = p.Close() })
 	defer stop()
 	_ = p.Stdin().Close()
-	go func() { _, _ = io.Copy(io.Discard, p.Stdout()) }() // ends with the process
-	said, _ := io.ReadAll(io.LimitReader(p.Stderr(), maxTail))
+	complaint := make(chan string, 1)
+	go func() { complaint <- firstPart(p.Stderr()) }() // ends with the process
+	said := firstPart(p.Stdout())
 	code, err := p.Wait(ctx)
 	switch {
 	case err != nil:
-		return err
+		return "", err
 	case code != 0:
-		return claudehub.WithCause(claudehub.Unavailable, fmt.Errorf("%s: exit code %d: %s", cmd.Path, code, said),
+		return "", claudehub.WithCause(claudehub.Unavailable, fmt.Errorf("%s: exit code %d: %s", cmd.Path, code, <-complaint),
 			"%s did not start in the Sandbox. Look at the doctor's findings on the Runner's page.", cmd.Path)
 	}
-	return nil
+	return said, nil
+}
+
+// firstPart reads a stream to its end and keeps its first part.
+func firstPart(r io.Reader) string {
+	b, _ := io.ReadAll(io.LimitReader(r, maxTail)) // what was read before an error counts
+	_, _ = io.Copy(io.Discard, r)
+	return string(b)
 }
 
 // countRestart notes a restart that nobody asked for, and refuses one too many.

@@ -45,6 +45,9 @@ func socket(life string) string { return "/tmp/claude-hub-" + life }
 
 // takeSeat attaches to the tmux server of a life.
 func (s *session) takeSeat(ctx context.Context, life string) error {
+	if err := s.awaitEmptySeat(ctx, life); err != nil {
+		return err
+	}
 	path, args := tmux.AttachCommand(socket(life))
 	proc, err := s.on.cfg.Backend.Exec(ctx, s.box(), sandbox.Command{Path: path, Args: args, Dir: "/"})
 	if err != nil {
@@ -52,10 +55,13 @@ func (s *session) takeSeat(ctx context.Context, life string) error {
 	}
 	run, end := context.WithCancel(context.WithoutCancel(ctx))
 	seat := &seat{proc: proc, life: life, died: make(chan struct{}, 1), done: make(chan struct{}), end: end}
+	// A Terminal counts from zero, and a life may have several: one per Runner process. Two bytes a microsecond is more
+	// than a Terminal passes on, so that each counts on above the one before; and the number is exact in a browser.
+	base := uint64(2 * time.Now().UnixMicro())
 	sink := func(f tmux.Frame) {
 		seat.output.Store(time.Now().UnixNano())
 		s.screen.add(wire.Frame{
-			Kind: wire.FrameKind(f.Kind), Fresh: f.Gap, Life: life, Seq: f.Seq, Cols: f.Cols, Rows: f.Rows, Data: f.Data,
+			Kind: wire.FrameKind(f.Kind), Fresh: f.Gap, Life: life, Seq: base + f.Seq, Cols: f.Cols, Rows: f.Rows, Data: f.Data,
 		})
 	}
 	seat.term = tmux.NewTerminal(duplex{proc}, sink, tmux.Options{History: ownHistory, Died: func() {
@@ -80,6 +86,20 @@ func (s *session) takeSeat(ctx context.Context, life string) error {
 	s.seat = seat
 	s.mu.Unlock()
 	return nil
+}
+
+// awaitEmptySeat waits until nobody is attached to the tmux server of a life: one that was left a moment ago may still
+// be there, and tmux 3.3a can crash when a control client ends while the next one attaches.
+func (s *session) awaitEmptySeat(ctx context.Context, life string) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	for {
+		said, err := s.runInBox(ctx, sandbox.Command{Path: "tmux", Args: []string{"-S", socket(life), "list-clients"}})
+		if err != nil || said == "" {
+			return err
+		}
+		newSignal().wait(ctx, 20*time.Millisecond)
+	}
 }
 
 // leaveSeat detaches. tmux and Claude go on.
