@@ -32,7 +32,7 @@ export function Setting({ kind, session }: { kind: 'model' | 'effort'; session: 
       <Menu.Dropdown>
         <Menu.Label className={classes.label}>
           {awake ? 'Changing it restarts Claude Code and resumes the conversation.' : 'Holds from the next wake on.'}
-          {working && <b> Claude is working: this cuts its Turn.</b>}
+          {working && <b> Claude is working: it changes when this Turn has ended.</b>}
         </Menu.Label>
         {options.map((o) => (
           <Menu.Item

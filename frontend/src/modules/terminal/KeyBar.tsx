@@ -11,7 +11,7 @@ interface Key {
 const arrow = (final: string) => (application: boolean) => `\x1b${application ? 'O' : '['}${final}`;
 
 const before: Key[] = [
-  { label: 'Esc', name: 'Esc', bytes: () => '\x1b' },
+  { label: 'Esc', name: 'Escape', bytes: () => '\x1b' },
   { label: 'Tab', name: 'Tab', bytes: () => '\t' },
   { label: '⇧Tab', name: 'Shift Tab', bytes: () => '\x1b[Z' },
 ];

@@ -44,6 +44,8 @@ export class Line {
   #ackTimer: ReturnType<typeof setTimeout> | undefined;
   #sizeTimer: ReturnType<typeof setTimeout> | undefined;
   #told: Size | undefined;
+  /** owner: this terminal's size was the one in force, when it was last told. */
+  #owner = false;
 
   constructor(make: () => Socket, on: Handlers) {
     this.#on = on;
@@ -122,7 +124,9 @@ export class Line {
 
   #hello(): TerminalUp {
     this.#told = this.#on.size();
-    return { type: 'hello', terminal: this.#token, ...this.#told, active: this.#on.active() };
+    // A page that was just opened takes the size; one that comes back takes it only when it had it.
+    const active = this.drawn ? this.#owner : this.#on.active();
+    return { type: 'hello', terminal: this.#token, ...this.#told, active };
   }
 
   #closed() {
@@ -148,6 +152,7 @@ export class Line {
   #setState(s: TerminalState) {
     const was = hopsUp(this.#state);
     this.#state = s;
+    this.#owner = s.owner;
     if (!hopsUp(s)) this.#queue.hold();
     else if (!was) this.#queue.opened();
     if (s.owner) this.resized();

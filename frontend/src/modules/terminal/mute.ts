@@ -28,3 +28,20 @@ export function mute(term: Terminal): IDisposable[] {
     ...[4, 5, 10, 11, 12, 17, 19].map((code) => parser.registerOscHandler(code, asks)),
   ];
 }
+
+// biome-ignore-start lint/suspicious/noControlCharactersInRegex: these are what a terminal sends
+const focus = /^\x1b\[[IO]$/;
+const hover = /^\x1b\[<(\d+);\d+;\d+M$/;
+// biome-ignore-end lint/suspicious/noControlCharactersInRegex: see above
+
+/**
+ * isAct tells what a person did from what a terminal says by itself. Focus reports go out whenever a program asks for
+ * them, so also after each snapshot: sent on, they would count as typing, two windows would take the size from each
+ * other for ever, and the program would hear of the focus of each viewer. A pointer that only passes over a window with
+ * someone else's size is no act either.
+ */
+export function isAct(data: string, owner: boolean): boolean {
+  if (focus.test(data)) return false;
+  const button = Number(hover.exec(data)?.[1]);
+  return owner || !((button & 32) !== 0 && (button & 3) === 3);
+}

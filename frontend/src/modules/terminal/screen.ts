@@ -4,7 +4,7 @@ import { WebglAddon } from '@xterm/addon-webgl';
 import { type IDisposable, type ITheme, Terminal } from '@xterm/xterm';
 import { decodeOsc52 } from './clipboard';
 import type { Frame } from './frames';
-import { mute } from './mute';
+import { isAct, mute } from './mute';
 import { noncedDocument, withNonces } from './nonced';
 import { cellsIn, letterbox, type Size } from './size';
 
@@ -170,7 +170,9 @@ export class Screen {
     const term = this.#term;
     const keep = (...all: IDisposable[]) => this.#ends.push(...all.map((d) => () => d.dispose()));
     keep(
-      term.onData((s) => this.#on.typed(utf8.encode(s))),
+      term.onData((s) => {
+        if (isAct(s, this.#owner)) this.#on.typed(utf8.encode(s));
+      }),
       term.onBinary((s) => this.#on.typed(Uint8Array.from(s, (c) => c.charCodeAt(0)))),
       term.parser.registerOscHandler(52, (payload) => {
         const text = decodeOsc52(payload);
