@@ -45,7 +45,7 @@ export function KeyBar({ core }: { core: TerminalCore }) {
       <button
         type="button"
         className={classes.key}
-        title="Control, for the next key"
+        aria-label="Ctrl, Control for the next key"
         aria-pressed={ctrl}
         onPointerDown={(e) => e.preventDefault()}
         onClick={() => {
