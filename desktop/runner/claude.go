@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -188,23 +189,38 @@ func (s *session) startClaude(ctx context.Context, d wire.DesiredSession, token 
 	return s.awaitPrompt(ctx, s.sitting())
 }
 
-// respawnClaude starts Claude anew in the terminal that is there.
-func (s *session) respawnClaude(ctx context.Context, seat *seat, d wire.DesiredSession, token claude.Token, resume bool) error {
-	argv, _ := s.launch(d, token, resume).Command()
-	err := s.step(ctx, claudehub.PhaseStarting, stepClaude, terminalLimit, func(ctx context.Context, _ func(string, float64)) error {
-		if err := seat.term.SetEnvironment(ctx, "CLAUDE_CODE_OAUTH_TOKEN", token.Secret()); err != nil {
+// endTime is how long Claude may take to end when it is told to.
+const endTime = 5 * time.Second
+
+// endClaude ends Claude, if it still runs, and then its terminal; what else runs in the Sandbox goes on. Claude comes
+// first: one that loses its terminal may go on without it, using a whole core (seen).
+func (s *session) endClaude(ctx context.Context, seat *seat) error {
+	return s.step(ctx, claudehub.PhaseStarting, stepEnd, terminalLimit, func(ctx context.Context, _ func(string, float64)) error {
+		pid, err := s.runInBox(ctx, tmuxCommand(seat.life, "list-panes", "-F", "#{pane_pid}"))
+		if err != nil {
 			return err
 		}
-		if err := seat.term.Respawn(ctx, argv); err != nil {
-			return err
+		if pid = strings.TrimSpace(pid); onlyDigits(pid) {
+			const end = `kill -TERM "$1" || exit 0; n=0; while kill -0 "$1" && [ $n -lt "$2" ]; do sleep 0.1; n=$((n+1)); done; kill -KILL "$1"; exit 0`
+			tenths := strconv.Itoa(int(endTime / (100 * time.Millisecond)))
+			if _, err := s.runInBox(ctx, sandbox.Command{Path: "sh", Args: []string{"-c", end, "sh", pid, tenths}}); err != nil {
+				return err
+			}
 		}
-		return s.learn(ctx, func(l *Local) { l.Model, l.Effort = d.Model, d.Effort })
+		s.leaveSeat()
+		_, err = s.runInBox(ctx, tmuxCommand(seat.life, "kill-server"))
+		if err != nil {
+			s.log.Debug("tmux had ended", "error", err)
+		}
+		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return s.awaitPrompt(ctx, seat)
 }
+
+func tmuxCommand(life string, args ...string) sandbox.Command {
+	return sandbox.Command{Path: "tmux", Args: append([]string{"-S", socket(life)}, args...)}
+}
+
+func onlyDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // awaitPrompt waits until Claude can take input.
 func (s *session) awaitPrompt(ctx context.Context, seat *seat) error {

@@ -20,6 +20,7 @@ const (
 	stepHistory   = "Opening the conversation"
 	stepTerminal  = "Starting the terminal"
 	stepClaude    = "Waiting for Claude Code's prompt"
+	stepEnd       = "Ending Claude Code"
 	stepStop      = "Stopping Claude and its Sandbox"
 	stepUnnamed   = "Starting"
 	retryAdvice   = "Try again; the Runner's log has the details."

@@ -14,7 +14,7 @@ import (
 
 // Scrollback lines in a snapshot that nobody asked for, and the size of a terminal that nobody has sized yet.
 const (
-	ownHistory  = 0
+	ownHistory  = 1000
 	defaultCols = 120
 	defaultRows = 36
 )
@@ -58,8 +58,21 @@ func (s *session) takeSeat(ctx context.Context, life string) error {
 	// A Terminal counts from zero, and a life may have several: one per Runner process. Two bytes a microsecond is more
 	// than a Terminal passes on, so that each counts on above the one before; and the number is exact in a browser.
 	base := uint64(2 * time.Now().UnixMicro())
+	large := false
 	sink := func(f tmux.Frame) {
 		seat.output.Store(time.Now().UnixNano())
+		if f.Kind == tmux.Snapshot {
+			// Too many colours for one frame: the screen alone has to do. If even that does not fit, nothing does.
+			again := len(f.Data) > wire.MaxFrame && !large
+			large = len(f.Data) > wire.MaxFrame
+			if again {
+				seat.term.RequestSnapshot(0)
+			}
+			if large {
+				s.log.Warn("snapshot too large to send", "bytes", len(f.Data))
+				return
+			}
+		}
 		s.screen.add(wire.Frame{
 			Kind: wire.FrameKind(f.Kind), Fresh: f.Gap, Life: life, Seq: base + f.Seq, Cols: f.Cols, Rows: f.Rows, Data: f.Data,
 		})
@@ -94,7 +107,7 @@ func (s *session) awaitEmptySeat(ctx context.Context, life string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	for {
-		said, err := s.runInBox(ctx, sandbox.Command{Path: "tmux", Args: []string{"-S", socket(life), "list-clients"}})
+		said, err := s.runInBox(ctx, tmuxCommand(life, "list-clients"))
 		if err != nil || said == "" {
 			return err
 		}

@@ -178,7 +178,7 @@ func (t *tending) interrupt(ctx context.Context, d wire.DesiredSession) {
 	}
 }
 
-// revive starts Claude again in the same terminal, with its conversation.
+// revive starts Claude again in the same Sandbox, in a terminal of a new life, with its conversation.
 func (t *tending) revive(ctx context.Context, notice string) error {
 	if notice != "" {
 		if err := t.s.countRestart(); err != nil {
@@ -195,24 +195,21 @@ func (t *tending) revive(ctx context.Context, notice string) error {
 	if err != nil {
 		return err
 	}
+	if err := t.s.endClaude(ctx, t.seat); err != nil {
+		return err
+	}
 	resume, err := t.s.conversation(ctx, d)
 	if err != nil {
 		return err
 	}
-	t.s.readReports(ctx, &t.act)
-	t.s.settle(ctx)
-	if err := t.s.respawnClaude(ctx, t.seat, d, token, resume); err != nil {
+	if err := t.s.startClaude(ctx, d, token, resume); err != nil {
 		return err
 	}
 	if notice != "" {
 		t.s.notice(ctx, notice)
 	}
+	t.seat = t.s.sitting()
 	t.act = activity{is: claudehub.Ready, doing: t.act.doing}
-	t.seat.ready = time.Time{}
-	select {
-	case <-t.seat.died: // of the process that was replaced
-	default:
-	}
 	return nil
 }
 
