@@ -13,7 +13,7 @@ function whyOff(s: TerminalStatus | undefined, runnerName: string, now: number):
     return `No link to the Hub for ${since(link.since)}. Typing is off; trying again.`;
   }
   if (!state) return undefined;
-  if (state.runner.state !== 'up') {
+  if (state.runner.state === 'down') {
     return `No link from the Hub to ${runnerName} for ${since(state.runner.since)}. The Session goes on there; typing is off until the link is back.`;
   }
   if (state.sandbox.state === 'down') {

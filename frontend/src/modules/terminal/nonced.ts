@@ -4,23 +4,24 @@ import { styleNonce } from '~/ui/nonce';
 // attributes. The Content-Security-Policy refuses both, but for style elements that carry the page's nonce and for styles
 // set through the object model.
 
-function made(element: HTMLElement): HTMLElement {
+// The same result for a style attribute of a span, by the way that the policy allows. The DOM renderer makes its spans
+// with the global document, so it cannot be done nearer to it.
+HTMLSpanElement.prototype.setAttribute = function (name: string, value: string) {
+  if (name === 'style') this.style.cssText = value;
+  else Element.prototype.setAttribute.call(this, name, value);
+};
+
+function nonced(element: HTMLElement): HTMLElement {
   if (element instanceof HTMLStyleElement) element.nonce = styleNonce();
-  if (element instanceof HTMLSpanElement) element.setAttribute = setAttribute;
   return element;
 }
 
-function setAttribute(this: HTMLElement, name: string, value: string) {
-  if (name === 'style') this.style.cssText = value;
-  else Element.prototype.setAttribute.call(this, name, value);
-}
-
-/** noncedDocument is this document, except that what is made through it passes the policy. */
+/** noncedDocument is this document, except that style elements made through it carry the nonce. */
 export function noncedDocument(): Document {
   return new Proxy(document, {
     get(target, key) {
       if (key === 'createElement') {
-        return (tag: string, options?: ElementCreationOptions) => made(target.createElement(tag, options));
+        return (tag: string, options?: ElementCreationOptions) => nonced(target.createElement(tag, options));
       }
       const value: unknown = Reflect.get(target, key);
       return typeof value === 'function' ? value.bind(target) : value;
@@ -33,7 +34,7 @@ export function noncedDocument(): Document {
 export function withNonces(run: () => void) {
   const create = document.createElement;
   document.createElement = ((tag: string, options?: ElementCreationOptions) =>
-    made(create.call(document, tag, options))) as typeof document.createElement;
+    nonced(create.call(document, tag, options))) as typeof document.createElement;
   try {
     run();
   } finally {

@@ -157,6 +157,8 @@ export class Screen {
     term.loadAddon(new UnicodeGraphemesAddon());
     term.loadAddon(new WebLinksAddon((_e, uri) => openLink(uri)));
     withNonces(() => term.open(this.#host));
+    // Phones take WebGL away from a page in the background, and their screens are small enough for the DOM renderer.
+    if (window.matchMedia('(pointer: coarse)').matches) return;
     try {
       const webgl = new WebglAddon();
       webgl.onContextLoss(() => webgl.dispose()); // xterm goes back to drawing with the DOM
