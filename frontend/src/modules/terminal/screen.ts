@@ -7,6 +7,7 @@ import type { Frame } from './frames';
 import { isAct, mute } from './mute';
 import { noncedDocument, withNonces } from './nonced';
 import { cellsIn, letterbox, type Size } from './size';
+import { onSwipe } from './touch';
 
 /** Look of the terminal: choices of the person. */
 export interface Look {
@@ -54,6 +55,8 @@ export class Screen {
   #owner = false;
   /** drawnOnce: before the first snapshot the terminal has no size of its own. */
   #drawnOnce = false;
+  /** swiped is what a finger moved and is less than a line. */
+  #swiped = 0;
 
   constructor(host: HTMLElement, look: Look, on: Handlers) {
     this.#host = host;
@@ -198,7 +201,29 @@ export class Screen {
     this.#ends.push(
       () => this.#host.removeEventListener('paste', paste, { capture: true }),
       () => observer.disconnect(),
+      onSwipe(this.#host, (up, at) => this.#swipe(up, at)),
     );
+  }
+
+  /** swipe scrolls what has passed, or turns the wheel for a program that takes it, by whole lines. */
+  #swipe(up: number, at: { clientX: number; clientY: number }) {
+    this.#swiped += up;
+    const lines = Math.trunc(this.#swiped / (this.#cell()?.cell.height ?? 16));
+    if (lines === 0) return;
+    this.#swiped -= lines * (this.#cell()?.cell.height ?? 16);
+    if (this.#term.buffer.active.type === 'normal' && this.#term.modes.mouseTrackingMode === 'none') {
+      return this.#term.scrollLines(lines);
+    }
+    const { clientX, clientY } = at;
+    const init = {
+      deltaY: lines,
+      deltaMode: WheelEvent.DOM_DELTA_LINE,
+      clientX,
+      clientY,
+      bubbles: true,
+      cancelable: true,
+    };
+    this.#host.querySelector('.xterm-screen')?.dispatchEvent(new WheelEvent('wheel', init));
   }
 
   /** key decides about what is not for the program: leaving, and the browser's own copy and paste. */
