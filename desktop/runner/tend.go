@@ -20,7 +20,7 @@ const (
 	healthTries = 3
 	// quietTime is how long the screen must rest before it is asked whether Claude is at its prompt; restTime is how long
 	// when it does not say: in a narrow terminal it lacks the words, but what moves while Claude works is there.
-	quietTime = 700 * time.Millisecond
+	quietTime = time.Second
 	restTime  = 4 * time.Second
 )
 
@@ -209,7 +209,7 @@ func (t *tending) revive(ctx context.Context, notice string) error {
 		t.s.notice(ctx, notice)
 	}
 	t.seat = t.s.sitting()
-	t.act = activity{is: claudehub.Ready, doing: t.act.doing}
+	t.act = activity{is: claudehub.Unknown, doing: t.act.doing} // until it is seen at its prompt
 	return nil
 }
 

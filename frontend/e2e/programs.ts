@@ -107,7 +107,8 @@ export interface RigOptions {
   noToken?: boolean
   /** Puts something between Runner and Hub: the address that the Runner is paired with. */
   hubForRunner?: (hub: string) => Promise<string>
-  runnerArgs?: string[]
+  /** Puts a plain shell in the place of Claude Code, for raw output. */
+  shell?: boolean
 }
 
 /** Everything that one story runs on. */
@@ -150,7 +151,7 @@ export class Rig {
     if (!options.noToken) this.setToken()
 
     this.runner = new Program('runner', () => [bin('claude-hub-runner'), '--dir', this.runnerDir, 'run',
-      '--anthropic-url', this.anthropicURL, '--stand-in', ...claudeArgs(), ...(options.runnerArgs ?? [])], logs)
+      '--anthropic-url', this.anthropicURL, '--stand-in', ...claudeArgs(options.shell)], logs)
     this.runner.start()
   }
 
@@ -197,12 +198,12 @@ export class Rig {
 
 export interface StandInLog {
   prompts: { text: string; bytes: number; sha256: string; requests: number; starts: number; occurrences: number }[]
-  requests: { kind: string; model?: string; effort?: string; tokenOK: boolean; outcome: string; prompt?: string }[]
+  requests: { kind: string; model?: string; effort?: string; tokenOK: boolean; outcome: string; prompt?: string; turns?: number }[]
   failures: string[]
 }
 
 /** One copy of Claude Code serves all stories. */
-function claudeArgs(): string[] {
-  const path = process.env.CLAUDE_HUB_TEST_CLAUDE
+function claudeArgs(shell = false): string[] {
+  const path = shell ? join(root, 'internal/rig/shell.sh') : process.env.CLAUDE_HUB_TEST_CLAUDE
   return path ? ['--claude', path] : []
 }

@@ -61,14 +61,12 @@ test('kill', async () => {
     await me.page.getByTestId('prompt-box').fill(prompt)
     await me.page.getByRole('button', { name: /^(Send|Queue) prompt$/ }).click()
     await eventually(`${name}: the Turn to begin`, async () => (await rig.received()).prompts.some((p) => p.text === prompt), 60)
+    await me.status(/working/i)
     await kill()
     await rig.release('gate')
     await me.status(/ready/i, 120).catch((error) => {
       throw new Error(`${name}: ${error.message}\n${rig.runner.log().slice(-3000)}`)
     })
-    await me.sees('remember heliotrope')
-    const seen = await rig.received()
-    for (const p of seen.prompts) expect(p.occurrences, `${name}: ${p.text}`).toBe(1)
     // It works: another Turn goes through.
     await me.typing(60)
     await me.type(`alive after ${name}`)
@@ -76,6 +74,11 @@ test('kill', async () => {
     await me.sees(`you said: alive after ${name}`)
     await me.status(/ready/i)
     await me.shot(`after-${name}`)
+    // The history is whole: each earlier prompt stands in the conversation, once.
+    const seen = await rig.received()
+    for (const p of seen.prompts) expect(p.occurrences, `${name}: ${p.text}`).toBe(1)
+    const last = seen.requests.filter((r) => r.prompt === `alive after ${name}`).at(-1)
+    expect(last?.turns, name).toBe(1 + 2 * (victims.findIndex(([n]) => n === name) + 1))
   }
 
   const answer = await me.page.request.get(`${rig.url}/api/sessions/${id}/prompts`)

@@ -33,7 +33,7 @@ test('sleep-wake', async () => {
 
   // The model is changed awake: Claude restarts with its history.
   await me.page.getByRole('button', { name: /(default model|^model: )/ }).click()
-  await me.page.getByRole('menuitemradio', { name: 'haiku' }).click()
+  await me.page.locator('[role^=menuitem]', { hasText: 'haiku' }).click()
   await me.status(/starting/i, 20).catch(() => undefined) // it may be over already
   await me.status(/ready/i)
   await me.sees('remember the word heliotrope')
