@@ -128,8 +128,9 @@ func cloneError(src claudehub.Source, said string) error {
 		e.err = claudehub.Errorf(claudehub.Unavailable, "The host of %s cannot be found from this machine.", src.GitURL)
 	case strings.Contains(said, "could not read Username"), strings.Contains(said, "Authentication failed"), strings.Contains(said, "Permission denied"):
 		e.err = claudehub.Errorf(claudehub.Forbidden, "%s asks for a login that the Sandbox does not have.", src.GitURL)
-	case strings.Contains(said, "not found"), strings.Contains(said, "does not exist"), strings.Contains(said, "not appear to be a git repository"):
-		e.err = claudehub.Errorf(claudehub.NotFound, "There is no git repository at %s.", src.GitURL)
+	case strings.Contains(said, "not found"), strings.Contains(said, "does not exist"), strings.Contains(said, "not appear to be a git repository"),
+		strings.Contains(said, "repository not exported"):
+		e.err = claudehub.Errorf(claudehub.NotFound, "There is no git repository at %s, or none that this machine may see.", src.GitURL)
 	case strings.Contains(said, "Connection refused"), strings.Contains(said, "Failed to connect"), strings.Contains(said, "timed out"):
 		e.err = claudehub.Errorf(claudehub.Unavailable, "%s cannot be reached from this machine.", src.GitURL)
 	default:

@@ -18,6 +18,7 @@ func TestGitsWordsBecomeASentence(t *testing.T) {
 		"warning: Could not find remote branch nope to clone.\nfatal: Remote branch nope not found in upstream origin": claudehub.Invalid,
 		"fatal: unable to access 'x': Could not resolve host: example.org":                                             claudehub.Unavailable,
 		"fatal: could not read Username for 'https://example.org': terminal prompts disabled":                          claudehub.Forbidden,
+		"fatal: remote error: access denied or repository not exported: /nothing.git":                                  claudehub.NotFound,
 		"fatal: repository 'https://example.org/a/b/' not found":                                                       claudehub.NotFound,
 		"fatal: unable to access: Failed to connect to 127.0.0.1 port 1: Connection refused":                           claudehub.Unavailable,
 		"fatal: write error: No space left on device":                                                                  claudehub.Unavailable,
