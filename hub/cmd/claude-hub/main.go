@@ -30,6 +30,7 @@ type cli struct {
 	SignInLink  signInLinkCmd  `cmd:"" help:"Print another sign-in link. Each works once, within 15 minutes."`
 	Runner      runnerCmd      `cmd:"" help:"The Runners of this Hub."`
 	Healthcheck healthcheckCmd `cmd:"" help:"Exit with 0 if the Hub answers."`
+	Openapi     openapiCmd     `cmd:"" help:"Print the OpenAPI document of the Hub."`
 	Version     versionCmd     `cmd:"" help:"Print the version."`
 }
 
