@@ -197,36 +197,3 @@ func TestCutWhileTyping(t *testing.T) {
 		t.Errorf("typed %q, want %q", got, want.String())
 	}
 }
-
-// TestRespawnDuringFlood: tmux's own respawn-pane kills the server here, more often than not.
-func TestRespawnDuringFlood(t *testing.T) {
-	s := startServer(t, 80, 24, "yes", "old")
-	m := &meter{}
-	term := tmux.NewTerminal(s.attach(100), m.sink, tmux.Options{History: 10}) // slow reads: tmux is always ahead
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- term.Run(ctx) }()
-	for i := range 10 {
-		want := fmt.Sprint("program ", i)
-		must(t, term.Respawn(soon(t), shell("echo %s; exec yes", want)))
-		text := ""
-		eventually(t, "flood again", func() bool {
-			var err error
-			text, err = term.Text(soon(t))
-			must(t, err)
-			return strings.Contains(text, "y\ny")
-		})
-		if strings.Contains(text, "old") {
-			t.Errorf("the old program is there: %q", text)
-		}
-	}
-	seen := m.expect("the end")
-	must(t, term.Respawn(soon(t), shell("echo the end; cat")))
-	select {
-	case <-seen:
-	case <-time.After(patience):
-		t.Error("the last program's output is not in the frames")
-	}
-	cancel()
-	must(t, <-ended)
-}

@@ -49,7 +49,7 @@ func TestStart(t *testing.T) {
 	t.Run("NothingLogged", func(t *testing.T) {
 		s := startServer(t, 80, 24, "cat")
 		term := s.terminal(s.attach(0), tmux.Options{})
-		must(t, term.SetEnvironment(soon(t), "A", "very-secret"))
+		must(t, term.Keys(soon(t), "t", 1, []byte("very-secret")))
 		if out := s.tmux("show-messages"); strings.Contains(out, "very-secret") {
 			t.Errorf("tmux logs %q", out)
 		}

@@ -62,7 +62,7 @@ type Terminal struct {
 	keys    keyboard // see there
 
 	ready      chan struct{}          // closed when pane is known
-	pane       atomic.Pointer[string] // its id; Respawn changes it
+	pane       atomic.Pointer[string] // its id, once it is known
 	clientName string                 // our name at tmux, for the hook
 	ended      chan struct{}
 

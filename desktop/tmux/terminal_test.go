@@ -142,38 +142,6 @@ func TestKeys(t *testing.T) {
 	})
 }
 
-func TestRespawn(t *testing.T) {
-	s := startServer(t, 90, 20, shell("echo old; exit 1")...)
-	died := make(chan struct{}, 9)
-	term := s.terminal(s.attach(0), tmux.Options{Died: func() { died <- struct{}{} }})
-	ctx := soon(t)
-	eventually(t, "dead", func() bool { dead, _, err := term.Dead(ctx); must(t, err); return dead })
-	must(t, term.SetEnvironment(ctx, "SECRET_THING", "it's $HOME; \"x\"\n\\ ~ é"))
-	must(t, term.Respawn(ctx, []string{"sh", "-c", `stty size; printf '%s|' "$SECRET_THING" "$0" "$1" "${TMUX-none}"; read x; exit 3`, "a b;", "c'd"}))
-	eventually(t, "new program", func() bool {
-		text, err := term.Text(ctx)
-		must(t, err)
-		return strings.Contains(text, "20 90\nit's $HOME; \"x\"\n\\ ~ é|a b;|c'd|none|")
-	})
-	if text, _ := term.Text(ctx); strings.Contains(text, "old") {
-		t.Errorf("the old screen is there: %q", text)
-	}
-	must(t, term.Keys(ctx, "t", 1, []byte("\r")))
-	eventually(t, "dead again", func() bool { dead, code, err := term.Dead(ctx); must(t, err); return dead && code == 3 })
-	if out := s.tmux("show-environment", "-t", "main"); !strings.Contains(out, "SECRET_THING=") {
-		t.Errorf("environment: %q", out)
-	}
-	must(t, term.Respawn(ctx, []string{"cat"}))
-	dead, _, err := term.Dead(ctx)
-	if dead || err != nil {
-		t.Errorf("dead %v, %v", dead, err)
-	}
-	if err := term.SetEnvironment(ctx, "A=B", "x"); claudehub.CodeOf(err) != claudehub.Invalid {
-		t.Errorf("a bad name: %v", err)
-	}
-	must(t, term.stop())
-}
-
 func TestResize(t *testing.T) {
 	s := startServer(t, 80, 24, shell("trap 'stty size' WINCH; while :; do sleep 0.01; done")...)
 	term := s.terminal(s.attach(0), tmux.Options{})
