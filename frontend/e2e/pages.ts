@@ -1,138 +1,177 @@
 // A person at a browser: real Chromium, the pages, and pictures of what they see.
-import { existsSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { type Browser, type BrowserContext, type Page, chromium } from 'playwright-core'
-import { eventually } from './programs'
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { eventually } from './programs';
 
-const program = ['/usr/bin/chromium', '/usr/bin/google-chrome', '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'].find(existsSync)
+const program = [
+  '/usr/bin/chromium',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+].find(existsSync);
 
-export const desktop = { width: 1440, height: 900 }
-export const phone = { width: 390, height: 844 }
+export const desktop = { width: 1440, height: 900 };
+export const phone = { width: 390, height: 844 };
 
 export async function launch(): Promise<Browser> {
-  if (!program) throw new Error('Chromium is missing: apt-get install chromium')
+  if (!program) throw new Error('Chromium is missing: apt-get install chromium');
   return chromium.launch({
     executablePath: program,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-      '--disable-component-update', '--disable-sync'],
-  })
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
 }
 
 /** A Person's browser with one page. Everything that goes wrong in the page's console is kept. */
 export class Visitor {
-  readonly trouble: string[] = []
-  private shots = 0
+  readonly trouble: string[] = [];
+  private shots = 0;
 
   private constructor(
     readonly context: BrowserContext,
     readonly page: Page,
     private readonly story: string,
   ) {
-    page.on('pageerror', (error) => this.trouble.push(String(error)))
+    page.on('pageerror', (error) => this.trouble.push(String(error)));
     page.on('console', (message) => {
-      if (message.type() === 'error') this.trouble.push(message.text())
-    })
+      if (message.type() === 'error') this.trouble.push(message.text());
+    });
   }
 
-  static async open(browser: Browser, story: string, options: Parameters<Browser['newContext']>[0] = { viewport: desktop }): Promise<Visitor> {
-    const context = await browser.newContext(options)
-    context.setDefaultTimeout(30_000)
-    return new Visitor(context, await context.newPage(), story)
+  static async open(
+    browser: Browser,
+    story: string,
+    options: Parameters<Browser['newContext']>[0] = { viewport: desktop },
+  ): Promise<Visitor> {
+    const context = await browser.newContext(options);
+    context.setDefaultTimeout(30_000);
+    return new Visitor(context, await context.newPage(), story);
   }
 
   /** Another page of the same signed-in person. */
   async another(): Promise<Visitor> {
-    return new Visitor(this.context, await this.context.newPage(), this.story)
+    return new Visitor(this.context, await this.context.newPage(), this.story);
   }
 
   async signIn(link: string): Promise<void> {
-    await this.page.goto(link)
-    await this.page.getByRole('heading', { name: /sessions/i }).or(this.page.getByRole('button', { name: /new session/i }).first()).first().waitFor()
+    await this.page.goto(link);
+    await this.page
+      .getByRole('heading', { name: /sessions/i })
+      .or(this.page.getByRole('button', { name: /new session/i }).first())
+      .first()
+      .waitFor();
   }
 
   async shot(name: string): Promise<void> {
-    const folder = join(import.meta.dirname, 'out', this.story)
-    mkdirSync(folder, { recursive: true })
-    this.shots++
-    await this.page.screenshot({ path: join(folder, `${String(this.shots).padStart(2, '0')}-${name}.png`) })
+    const folder = join(import.meta.dirname, 'out', this.story);
+    mkdirSync(folder, { recursive: true });
+    this.shots++;
+    await this.page.screenshot({ path: join(folder, `${String(this.shots).padStart(2, '0')}-${name}.png`) });
   }
 
   /** Makes a Session through the dialog and returns its id. */
-  async newSession(o: { title?: string; git?: string; branch?: string; prompt?: string; model?: string } = {}): Promise<string> {
-    const { page } = this
-    await page.getByRole('button', { name: /new session/i }).first().click()
-    const dialog = page.getByRole('dialog')
-    if (o.title) await dialog.getByLabel('What').fill(o.title)
+  async newSession(
+    o: { title?: string; git?: string; branch?: string; prompt?: string; model?: string } = {},
+  ): Promise<string> {
+    const { page } = this;
+    await page
+      .getByRole('button', { name: /new session/i })
+      .first()
+      .click();
+    const dialog = page.getByRole('dialog');
+    if (o.title) await dialog.getByLabel('What').fill(o.title);
     if (o.git) {
-      await dialog.getByText('Git repository').click()
-      await dialog.getByLabel('Git URL').fill(o.git)
-      if (o.branch) await dialog.getByLabel('Branch').fill(o.branch)
+      await dialog.getByText('Git repository').click();
+      await dialog.getByLabel('Git URL').fill(o.git);
+      if (o.branch) await dialog.getByLabel('Branch').fill(o.branch);
     }
-    if (o.prompt) await dialog.getByLabel('First prompt').fill(o.prompt)
-    if (o.model) await dialog.getByLabel('Model').fill(o.model)
-    await dialog.getByRole('button', { name: 'Start Session' }).click()
-    await page.waitForURL(/\/sessions\/ses_/)
-    const id = page.url().match(/ses_[0-9a-v]{26}/)
-    if (!id) throw new Error(`no Session in ${page.url()}`)
-    return id[0]
+    if (o.prompt) await dialog.getByLabel('First prompt').fill(o.prompt);
+    if (o.model) await dialog.getByLabel('Model').fill(o.model);
+    await dialog.getByRole('button', { name: 'Start Session' }).click();
+    await page.waitForURL(/\/sessions\/ses_/);
+    const id = page.url().match(/ses_[0-9a-v]{26}/);
+    if (!id) throw new Error(`no Session in ${page.url()}`);
+    return id[0];
   }
 
   /** The text on the terminal, lines joined by line feeds. */
   async text(): Promise<string> {
-    return this.page.getByTestId('terminal').first().evaluate((e) => (e as HTMLElement & { terminalText?: () => string }).terminalText?.() ?? '')
+    return this.page
+      .getByTestId('terminal')
+      .first()
+      .evaluate((e) => (e as HTMLElement & { terminalText?: () => string }).terminalText?.() ?? '');
   }
 
   async sees(what: string | RegExp, seconds = 60): Promise<string> {
-    let last = ''
-    return eventually(`the terminal to show ${what}`, async () => {
-      last = await this.text()
-      return (typeof what === 'string' ? last.includes(what) : what.test(last)) ? last : undefined
-    }, seconds).catch((error) => {
-      throw new Error(`${error.message}\n--- the terminal has:\n${last}`)
-    })
+    let last = '';
+    return eventually(
+      `the terminal to show ${what}`,
+      async () => {
+        last = await this.text();
+        return (typeof what === 'string' ? last.includes(what) : what.test(last)) ? last : undefined;
+      },
+      seconds,
+    ).catch((error) => {
+      throw new Error(`${error.message}\n--- the terminal has:\n${last}`);
+    });
   }
 
   /** Waits for a word in the Session's status. */
   async status(word: RegExp, seconds = 90): Promise<void> {
-    let last = ''
-    await eventually(`the status ${word}`, async () => {
-      last = (await this.page.getByTestId('session-status').first().textContent()) ?? ''
-      return word.test(last)
-    }, seconds).catch(async (error) => {
-      throw new Error(`${error.message}; it is "${last}"\n${await this.failure()}`)
-    })
+    let last = '';
+    await eventually(
+      `the status ${word}`,
+      async () => {
+        last = (await this.page.getByTestId('session-status').first().textContent()) ?? '';
+        return word.test(last);
+      },
+      seconds,
+    ).catch(async (error) => {
+      throw new Error(`${error.message}; it is "${last}"\n${await this.failure()}`);
+    });
   }
 
   /** What the Hub says of the failure of the Session that the page shows. */
   private async failure(): Promise<string> {
-    const url = new URL(this.page.url())
-    const id = url.pathname.match(/ses_[0-9a-v]{26}/)?.[0]
-    const answer = await this.page.request.get(`${url.origin}/api/sessions/${id}`)
-    const session = (await answer.json()) as { observed?: unknown }
-    return JSON.stringify(session.observed, undefined, 1)
+    const url = new URL(this.page.url());
+    const id = url.pathname.match(/ses_[0-9a-v]{26}/)?.[0];
+    const answer = await this.page.request.get(`${url.origin}/api/sessions/${id}`);
+    const session = (await answer.json()) as { observed?: unknown };
+    return JSON.stringify(session.observed, undefined, 1);
   }
 
   /** Typing is on: the terminal takes keys. */
   async typing(seconds = 30): Promise<void> {
-    await eventually('typing to be on', async () => (await this.page.locator('[data-typing="true"]').count()) > 0, seconds)
+    await eventually(
+      'typing to be on',
+      async () => (await this.page.locator('[data-typing="true"]').count()) > 0,
+      seconds,
+    );
   }
 
   async type(keys: string): Promise<void> {
-    await this.typing()
-    await this.page.getByTestId('terminal').first().click()
-    await this.page.keyboard.type(keys, { delay: 5 })
+    await this.typing();
+    await this.page.getByTestId('terminal').first().click();
+    await this.page.keyboard.type(keys, { delay: 5 });
   }
 
   async press(key: string): Promise<void> {
-    await this.page.keyboard.press(key)
+    await this.page.keyboard.press(key);
   }
 
   async act(name: string): Promise<void> {
-    await this.page.getByRole('button', { name, exact: true }).first().click()
+    await this.page.getByRole('button', { name, exact: true }).first().click();
   }
 
   async menu(name: string): Promise<void> {
-    await this.page.getByRole('button', { name: 'More', exact: true }).click()
-    await this.page.getByRole('menuitem', { name }).click()
+    await this.page.getByRole('button', { name: 'More', exact: true }).click();
+    await this.page.getByRole('menuitem', { name }).click();
   }
 }

@@ -1,20 +1,20 @@
 // Runs the end-to-end stories, or one by its name. An unknown name is an error.
-import { spawnSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 
-const here = import.meta.dirname
+const here = import.meta.dirname;
 const stories = readdirSync(join(here, 'stories'))
   .filter((f) => f.endsWith('.test.ts'))
-  .map((f) => f.replace('.test.ts', ''))
-const wanted = process.argv[2] ?? 'all'
+  .map((f) => f.replace('.test.ts', ''));
+const wanted = process.argv[2] ?? 'all';
 if (wanted !== 'all' && !stories.includes(wanted)) {
-  console.error(`There is no story called "${wanted}". There are: ${stories.join(', ')}.`)
-  process.exit(1)
+  console.error(`There is no story called "${wanted}". There are: ${stories.join(', ')}.`);
+  process.exit(1);
 }
-const files = wanted === 'all' ? [] : [`stories/${wanted}.test.ts`]
+const files = wanted === 'all' ? [] : [`stories/${wanted}.test.ts`];
 const run = spawnSync('npx', ['vitest', 'run', '--root', here, '--config', join(here, 'vitest.config.ts'), ...files], {
   stdio: 'inherit',
   cwd: join(here, '..'),
-})
-process.exit(run.status ?? 1)
+});
+process.exit(run.status ?? 1);

@@ -1,4 +1,4 @@
-import { defineConfig } from 'vitest/config'
+import { defineConfig } from 'vitest/config';
 
 // One story at a time: each has a browser, a Hub, a Runner and real Claude Code to itself.
 export default defineConfig({
@@ -10,4 +10,4 @@ export default defineConfig({
     globalSetup: ['./claude.ts'],
     reporters: ['verbose'],
   },
-})
+});

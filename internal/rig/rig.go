@@ -19,6 +19,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -76,7 +77,7 @@ func freePort(ctx context.Context) (int, error) {
 
 // command is one of the built programs, with a small environment of its own.
 func (r *Rig) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(r.bin, name), args...)
+	cmd := exec.Command(filepath.Join(r.bin, name), args...) //nolint:noctx // Close ends it, or the caller waits
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.Home, "LANG=C.UTF-8"}
 	cmd.Dir = r.Home
 	return cmd
@@ -173,10 +174,11 @@ func (r *Rig) StartRunner(ctx context.Context, script string, args ...string) er
 	if err := r.runOnce(r.token, r.runnerArgs("token", "set", "--stdin")...); err != nil {
 		return err
 	}
-	args = append(r.runnerArgs("run", "--anthropic-url", r.anthropic, "--stand-in"), args...)
-	if own := os.Getenv("CLAUDE_HUB_TEST_CLAUDE"); own != "" {
-		args = append(args, "--claude", own)
+	run := r.runnerArgs("run", "--anthropic-url", r.anthropic, "--stand-in")
+	if own := os.Getenv("CLAUDE_HUB_TEST_CLAUDE"); own != "" && !slices.Contains(args, "--claude") {
+		run = append(run, "--claude", own)
 	}
+	args = append(run, args...)
 	log, err := os.OpenFile(filepath.Join(r.Home, "runner.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -196,6 +198,9 @@ func (r *Rig) RunnerDir() string { return filepath.Join(r.Home, "r") }
 
 // StandInURL is where the stand-in for Anthropic listens.
 func (r *Rig) StandInURL() string { return r.anthropic }
+
+// Token is the setup token, which the stand-in knows.
+func (r *Rig) Token() string { return r.token }
 
 func (r *Rig) runOnce(stdin string, args ...string) error {
 	cmd := r.command("claude-hub-runner", args...)
@@ -270,11 +275,11 @@ func (r *Rig) Await(ctx context.Context, id claudehub.SessionID, wanted func(cla
 			return s, nil
 		}
 		if f := s.Observed.Failure; f != nil {
-			return s, fmt.Errorf("Session failed: %s: %s (%s)", f.Step, f.Reason, f.Detail)
+			return s, fmt.Errorf("session failed: %s: %s (%s)", f.Step, f.Reason, f.Detail)
 		}
 		select {
 		case <-ctx.Done():
-			return s, fmt.Errorf("Session is %s: %w", s.Observed.Phase, ctx.Err())
+			return s, fmt.Errorf("session is %s: %w", s.Observed.Phase, ctx.Err())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

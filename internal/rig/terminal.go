@@ -167,5 +167,29 @@ func (t *Terminal) QuietFor(ctx context.Context, d time.Duration) (time.Time, er
 	}
 }
 
+// Life names the life of the terminal that is shown; empty before the first screen.
+func (t *Terminal) Life() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.life
+}
+
+// Screen waits for the first screen, and returns when it came.
+func (t *Terminal) Screen(ctx context.Context) (time.Time, error) {
+	for {
+		t.mu.Lock()
+		there, next, when := t.life != "", t.fresh, t.when
+		t.mu.Unlock()
+		if there {
+			return when, nil
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return when, fmt.Errorf("no screen came: %w", ctx.Err())
+		}
+	}
+}
+
 // Close leaves.
 func (t *Terminal) Close() error { return t.ws.Close(websocket.StatusNormalClosure, "") }

@@ -1,4 +1,4 @@
-import { Skeleton } from '@mantine/core';
+import { Anchor, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
@@ -34,7 +34,10 @@ export function SessionPage() {
     if (session.error instanceof Problem && session.error.status === 404) {
       return (
         <Empty title="There is no such Session">
-          It is not there, or it is not yours. <Link to="/sessions">To the Sessions</Link>
+          It is not there, or it is not yours.{' '}
+          <Anchor component={Link} to="/sessions">
+            To the Sessions
+          </Anchor>
         </Empty>
       );
     }
