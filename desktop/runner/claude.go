@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -287,13 +288,8 @@ func firstPart(r io.Reader) string {
 
 // countRestart notes a restart that nobody asked for, and refuses one too many.
 func (s *session) countRestart() error {
-	keep := s.restarts[:0]
-	for _, t := range s.restarts {
-		if time.Since(t) < restartSpan {
-			keep = append(keep, t)
-		}
-	}
-	s.restarts = append(keep, time.Now())
+	s.restarts = slices.DeleteFunc(s.restarts, func(t time.Time) bool { return time.Since(t) > restartSpan })
+	s.restarts = append(s.restarts, time.Now())
 	if len(s.restarts) <= maxRestarts {
 		return nil
 	}

@@ -57,7 +57,7 @@ func (l *link) Run(ctx context.Context) error {
 		l.to.linked(false)
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // told to end; that the connection ended with it is no error
 		case errors.Is(err, errSuperseded):
 			return err
 		case claudehub.CodeOf(err) == claudehub.Conflict:

@@ -77,7 +77,7 @@ func (o *outboxLoop) Run(ctx context.Context) error {
 		sent, err := o.sendBatch(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // told to end; what was not sent waits on the disk
 		case err != nil:
 			o.log.Debug("events not sent", "error", err)
 			wait.sleep(ctx)

@@ -29,7 +29,6 @@ type tending struct {
 	s     *session
 	seat  *seat
 	act   activity
-	stop  time.Time // the newest request to interrupt that was seen
 	check time.Time // the last look at the Sandbox's health
 	ill   int       // looks in a row that failed
 }
