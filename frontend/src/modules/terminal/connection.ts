@@ -32,6 +32,7 @@ interface Handlers {
 
 const pingEvery = 5000;
 const deadAfter = 12_000;
+const doubtedFor = 2_000;
 const openWithin = 15_000;
 
 /** Connection keeps a WebSocket to the Hub for ever: it reconnects with growing pauses, and at once when the network or
@@ -41,6 +42,7 @@ export class Connection {
   readonly #on: Handlers;
   readonly #backoff = new Backoff();
   readonly #stopReturn: () => void;
+  readonly #doubt = () => this.#askNow();
   #socket: Socket | undefined;
   #up = false;
   #ended = false;
@@ -49,6 +51,7 @@ export class Connection {
   #clock: ReturnType<typeof setInterval> | undefined;
   #opening: ReturnType<typeof setTimeout> | undefined;
   #first: ReturnType<typeof setTimeout> | undefined;
+  #answer: ReturnType<typeof setTimeout> | undefined;
   #pingID = 0;
   #pings = new Map<number, number>();
   /** rtts are the last few; the least of them is the way, the rest is what else this page was busy with. */
@@ -62,6 +65,7 @@ export class Connection {
       this.#backoff.reset();
       this.#connect();
     });
+    window.addEventListener('offline', this.#doubt);
     this.#connect();
   }
 
@@ -80,6 +84,7 @@ export class Connection {
   dispose() {
     this.#ended = true;
     this.#stopReturn();
+    window.removeEventListener('offline', this.#doubt);
     clearTimeout(this.#retry);
     this.#release();
   }
@@ -143,6 +148,16 @@ export class Connection {
     if (oldest !== undefined && performance.now() - oldest > deadAfter) this.#drop();
   }
 
+  /** askNow follows the browser's word that the network is gone. It may be wrong, for a Hub on this machine say, so the
+   * Hub is asked, and has a moment to answer. */
+  #askNow() {
+    if (!this.#up) return;
+    this.#ping();
+    const asked = this.#pingID;
+    clearTimeout(this.#answer);
+    this.#answer = setTimeout(() => this.#pings.has(asked) && this.#drop(), doubtedFor);
+  }
+
   #drop() {
     if (this.#ended) return;
     const was = this.#up;
@@ -157,6 +172,7 @@ export class Connection {
     clearInterval(this.#clock);
     clearTimeout(this.#first);
     clearTimeout(this.#opening);
+    clearTimeout(this.#answer);
     this.#pings.clear();
     this.#up = false;
     const socket = this.#socket;

@@ -329,6 +329,20 @@ describe('Line', () => {
     line.dispose();
   });
 
+  it('asks at once when the browser says that the network is gone, and believes the Hub more', async () => {
+    const far = new FarEnd();
+    const { line } = start(far);
+    await soon();
+    window.dispatchEvent(new Event('offline'));
+    await vi.advanceTimersByTimeAsync(3000);
+    expect(far.sockets).toBe(1); // it answered: the Hub is on this machine, say
+    far.down = () => {};
+    window.dispatchEvent(new Event('offline'));
+    await vi.advanceTimersByTimeAsync(3000);
+    expect(far.sockets).toBeGreaterThan(1);
+    line.dispose();
+  });
+
   it('stops for good when disposed', async () => {
     const far = new FarEnd();
     const { line } = start(far);
