@@ -13,6 +13,8 @@ import (
 
 // Time limits of the steps.
 const (
+	tokenLimit    = 30 * time.Second // a keychain may ask to be unlocked
+	placeLimit    = 15 * time.Minute
 	programLimit  = 10 * time.Minute
 	sandboxLimit  = time.Minute
 	cloneLimit    = 20 * time.Minute
@@ -34,14 +36,9 @@ const (
 // wake brings the Session to Claude's prompt, from wherever it is. What runs already is left as it is: a Runner that was
 // killed finds its Sandbox, its terminal and Claude, and shows no step at all.
 func (s *session) wake(ctx context.Context, d wire.DesiredSession) error {
-	if s.adopt(ctx) {
+	if !s.startFailed() && s.adopt(ctx) {
 		return nil
 	}
-	release, err := s.on.places.take(ctx)
-	if err != nil {
-		return err
-	}
-	defer release()
 	token, err := s.setupToken(ctx)
 	if err != nil {
 		return err
@@ -53,21 +50,45 @@ func (s *session) wake(ctx context.Context, d wire.DesiredSession) error {
 	if err := s.volumes(ctx); err != nil {
 		return err
 	}
-	// What is left of an earlier life is ended whole: two Claudes must never write one conversation.
-	if err := s.on.cfg.Backend.Stop(ctx, s.box(), time.Second); err != nil {
+	if err := s.inPlace(ctx, func() error { return s.startSandbox(ctx, program) }); err != nil {
 		return err
 	}
-	if err := s.startSandbox(ctx, program); err != nil {
-		return err
-	}
+	// Without a place: a clone may take long, and its machine has little to do.
 	if err := s.cloneSource(ctx, d.Source); err != nil {
 		return err
 	}
-	resume, err := s.conversation(ctx, d)
+	return s.inPlace(ctx, func() error {
+		resume, err := s.conversation(ctx, d)
+		if err != nil {
+			return err
+		}
+		return s.startClaude(ctx, d, token, resume)
+	})
+}
+
+// startFailed tells that Claude did not come to its prompt: what is left of that is not taken up by a retry.
+func (s *session) startFailed() bool {
+	f := s.saw().Failure
+	return f != nil && (f.Step == stepTerminal || f.Step == stepClaude || f.Step == stepEnd)
+}
+
+// inPlace does f while it is this Session's turn, and shows that it waits for that.
+func (s *session) inPlace(ctx context.Context, f func() error) error {
+	if release, ok := s.on.places.tryTake(); ok {
+		defer release()
+		return f()
+	}
+	var release func()
+	err := s.step(ctx, claudehub.PhasePreparing, stepPlace, placeLimit, func(ctx context.Context, _ func(string, float64)) error {
+		var err error
+		release, err = s.on.places.take(ctx)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	return s.startClaude(ctx, d, token, resume)
+	defer release()
+	return f()
 }
 
 // volume is the host's side of one of the Session's directories.
@@ -98,7 +119,11 @@ func (s *session) startSandbox(ctx context.Context, program string) error {
 			},
 			Limits: s.on.cfg.Limits,
 		}
-		err := s.on.cfg.Backend.Start(ctx, spec)
+		// What is left of an earlier life is ended whole: two Claudes must never write one conversation.
+		err := s.on.cfg.Backend.Stop(ctx, s.box(), time.Second)
+		if err == nil {
+			err = s.on.cfg.Backend.Start(ctx, spec)
+		}
 		if err == nil {
 			s.see(ctx, func(o *claudehub.Observed) { o.SandboxLink = claudehub.Link{State: claudehub.LinkUp, Since: now()} })
 		}
@@ -113,7 +138,7 @@ func (s *session) stop(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.readReports(ctx, nil)
+		s.readReports(ctx, nil, maxAtEnd)
 		s.settle(ctx)
 		s.backUp(ctx)
 		return s.learn(ctx, func(l *Local) { l.Life = "" })

@@ -26,7 +26,9 @@ const (
 
 // setupToken returns the Creator's token, or says how to give it.
 func (s *session) setupToken(ctx context.Context) (claude.Token, error) {
-	raw, err := s.on.cfg.SetupToken(ctx)
+	ask, cancel := context.WithTimeout(ctx, tokenLimit)
+	defer cancel()
+	raw, err := s.on.cfg.SetupToken(ask)
 	if err != nil {
 		return claude.Token{}, &stepError{step: stepToken, err: err, retry: true}
 	}
@@ -69,6 +71,18 @@ func (s *session) seed(ctx context.Context) error {
 
 // conversation makes the transcript fit to be resumed and tells whether there is one.
 func (s *session) conversation(ctx context.Context, d wire.DesiredSession) (resume bool, err error) {
+	const most = 3 // what is mended twice and broken again is being written by somebody
+	return s.openConversation(ctx, d, most)
+}
+
+func (s *session) openConversation(ctx context.Context, d wire.DesiredSession, tries int) (resume bool, err error) {
+	if tries == 0 {
+		return false, &stepError{
+			step: stepHistory, retry: true,
+			err: claudehub.Errorf(claudehub.Conflict, "The conversation's file changes while it is opened: something in the Sandbox writes to it."),
+			fix: "Put the Session to sleep, which ends what runs in it, and wake it.",
+		}
+	}
 	l := s.facts()
 	if l.ClaudeID == "" || d.Conversation > l.Conversation {
 		fresh := claudehub.NewClaudeID()
@@ -100,9 +114,9 @@ func (s *session) conversation(ctx context.Context, d wire.DesiredSession) (resu
 		if mended.Lines > 0 {
 			s.notice(ctx, fmt.Sprintf("The conversation's file had been cut off in the middle of a line: its last %d bytes were dropped, all before them is there.", mended.Bytes))
 		}
-		return s.conversation(ctx, d)
+		return s.openConversation(ctx, d, tries-1)
 	default:
-		return s.missingTranscript(ctx, d, t, l)
+		return s.missingTranscript(ctx, d, t, l, tries-1)
 	}
 }
 
@@ -125,14 +139,14 @@ func (s *session) newestConversation() (string, bool) {
 
 // missingTranscript tells a conversation that never began from one that was lost, and brings a lost one back from the
 // copy that is kept outside the Sandbox.
-func (s *session) missingTranscript(ctx context.Context, d wire.DesiredSession, t claude.Transcript, l Local) (bool, error) {
+func (s *session) missingTranscript(ctx context.Context, d wire.DesiredSession, t claude.Transcript, l Local, tries int) (bool, error) {
 	restored, err := t.Restore(s.volume("backup"))
 	switch {
 	case err != nil:
 		return false, &stepError{step: stepHistory, err: err, retry: true}
 	case restored:
 		s.notice(ctx, "The conversation's file was gone and was restored from the Runner's copy.")
-		return s.conversation(ctx, d)
+		return s.openConversation(ctx, d, tries)
 	case l.Talked:
 		return false, &stepError{
 			step: stepHistory, choice: "new_conversation", retry: true,
@@ -168,7 +182,7 @@ func (s *session) launch(d wire.DesiredSession, token claude.Token, resume bool)
 
 // startClaude starts a new life: a tmux server with Claude in it, and the seat at it.
 func (s *session) startClaude(ctx context.Context, d wire.DesiredSession, token claude.Token, resume bool) error {
-	s.readReports(ctx, nil)
+	s.readReports(ctx, nil, maxAtEnd)
 	s.settle(ctx)
 	argv, env := s.launch(d, token, resume).Command()
 	life := claudehub.NewNonce()

@@ -18,10 +18,18 @@ import (
 )
 
 // cloneSource fills /workspace once. It runs in the Sandbox, since a repository is a stranger's, and without any
-// secret. A clone that was cut short is wiped and made again: only a whole one is marked.
+// secret. A clone that was cut short is wiped and made again. What no clone of ours began is somebody's work and is left
+// as it is, also when the Runner's memory was lost: a file beside the workspace tells one from the other.
 func (s *session) cloneSource(ctx context.Context, src claudehub.Source) error {
 	if s.facts().Cloned || src.GitURL == "" {
 		return nil
+	}
+	begun, err := s.beginClone()
+	if err != nil {
+		return &stepError{step: stepClone, err: err, retry: true}
+	}
+	if !begun {
+		return s.learn(ctx, func(l *Local) { l.Cloned = true })
 	}
 	return s.step(ctx, claudehub.PhasePreparing, stepClone, cloneLimit, func(ctx context.Context, progress func(string, float64)) error {
 		if err := wipe(s.volume("workspace")); err != nil {
@@ -45,8 +53,31 @@ func (s *session) cloneSource(ctx context.Context, src claudehub.Source) error {
 		case code != 0:
 			return errors.Join(cloneError(src, tail), wipe(s.volume("workspace")))
 		}
-		return s.learn(ctx, func(l *Local) { l.Cloned = true })
+		if err := s.learn(ctx, func(l *Local) { l.Cloned = true }); err != nil {
+			return err
+		}
+		return os.Remove(s.cloning())
 	})
+}
+
+// cloning is the file that is there from a clone's beginning to its good end. It lies where the Sandbox cannot reach.
+func (s *session) cloning() string { return filepath.Join(s.dir, "cloning") }
+
+// beginClone marks that what /workspace holds from now on is a clone's. It answers false when something is there that is
+// not.
+func (s *session) beginClone() (bool, error) {
+	if _, err := os.Lstat(s.cloning()); err == nil {
+		return true, nil
+	}
+	entries, err := os.ReadDir(s.volume("workspace"))
+	if err != nil || len(entries) > 0 {
+		return false, err
+	}
+	f, err := os.OpenFile(s.cloning(), os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return false, err
+	}
+	return true, errors.Join(f.Sync(), f.Close())
 }
 
 // wipe removes what is in a directory and not the directory, which may be mounted. It removes symbolic links without

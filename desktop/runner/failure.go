@@ -13,6 +13,7 @@ import (
 // The names of the steps, in the person's words.
 const (
 	stepToken     = "Setup token"
+	stepPlace     = "Waiting for other Sessions to start"
 	stepProgram   = "Getting Claude Code"
 	stepConfig    = "Writing Claude's configuration"
 	stepSandbox   = "Starting the Sandbox"

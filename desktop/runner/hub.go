@@ -165,16 +165,8 @@ func refusal(resp *http.Response) error {
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&p); err == nil && p.Code != "" {
 		return &claudehub.Error{Code: p.Code, Message: p.Detail}
 	}
-	code := claudehub.Unavailable
-	switch resp.StatusCode {
-	case http.StatusUnauthorized:
-		code = claudehub.Unauthenticated
-	case http.StatusForbidden:
-		code = claudehub.Forbidden
-	case http.StatusConflict:
-		code = claudehub.Conflict
-	}
-	return claudehub.WithCause(code, errors.New(resp.Status), "The Hub answered %s. Something between here and the Hub may be in the way.", resp.Status)
+	// Only the Hub's own word is final: a proxy that answers 403 for a minute must not end the Runner.
+	return claudehub.WithCause(claudehub.Unavailable, errors.New(resp.Status), "The Hub answered %s. Something between here and the Hub may be in the way.", resp.Status)
 }
 
 // final tells an answer of the Hub that trying again does not change: the token is not good, the lease is another

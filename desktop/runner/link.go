@@ -48,13 +48,31 @@ var errSuperseded = claudehub.Errorf(claudehub.Conflict, "Another Runner process
 // long at the most.
 const leasePatience = wire.StreamDead + 5*time.Second
 
+// steadyTime is how long a link lasts that was of use, whatever it brought.
+const steadyTime = 5 * time.Second
+
+// seq is how far the stream was stored; 0 when that cannot be told.
+func (l *link) seq(ctx context.Context) int64 {
+	n, err := l.state.LastSeq(ctx)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 // Run returns when ctx ends, or with the Hub's word that this process must not go on.
 func (l *link) Run(ctx context.Context) error {
 	wait := newPause()
 	refused := time.Time{} // since when the lease is another's
 	for {
-		err := l.connect(ctx, wait)
+		before, began := l.seq(ctx), time.Now()
+		err := l.connect(ctx)
 		l.to.linked(false)
+		// A Hub that takes every connection and ends it at once, or says what cannot be read, is not asked ever again
+		// without a pause.
+		if time.Since(began) > steadyTime || l.seq(ctx) > before {
+			wait.reset()
+		}
 		switch {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // told to end; that the connection ended with it is no error
@@ -78,7 +96,7 @@ func (l *link) Run(ctx context.Context) error {
 }
 
 // connect runs one connection to its end.
-func (l *link) connect(ctx context.Context, wait *pause) error {
+func (l *link) connect(ctx context.Context) error {
 	seq, err := l.state.LastSeq(ctx)
 	if err != nil {
 		return err
@@ -100,7 +118,6 @@ func (l *link) connect(ctx context.Context, wait *pause) error {
 	}
 	c.ResponseValidator = func(_ *sse.Client, resp *http.Response) error {
 		if resp.StatusCode == http.StatusOK {
-			wait.reset()
 			l.to.linked(true)
 			return nil
 		}

@@ -189,3 +189,57 @@ func TestTokenTravelsOnlyInsideTLS(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyTheHubsWordIsFinal: what stands between here and the Hub may refuse for a while.
+func TestOnlyTheHubsWordIsFinal(t *testing.T) {
+	answers := []int{http.StatusForbidden, http.StatusUnauthorized, http.StatusConflict, http.StatusBadGateway}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if len(answers) == 0 {
+			cancel()
+			return
+		}
+		w.WriteHeader(answers[0])
+		_, _ = fmt.Fprint(w, "<html>a proxy's page</html>")
+		answers = answers[1:]
+	}))
+	defer server.Close()
+	state := openTestState(t)
+	l := &link{hub: testHub(t, server.URL, claudehub.NewToken(claudehub.RunnerToken)), state: state, to: &keeper{state: state}, log: quiet()}
+	if err := l.Run(ctx); err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	if len(answers) != 0 {
+		t.Errorf("gave up with %d answers left", len(answers))
+	}
+}
+
+// TestUnreadableEventIsNotAskedForWithoutPause: a Hub that says what this Runner cannot read is asked more and more
+// seldom.
+func TestUnreadableEventIsNotAskedForWithoutPause(t *testing.T) {
+	times := make(chan time.Time, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		times <- time.Now()
+		_, _ = fmt.Fprint(w, "id: 1\nevent: desired\ndata: {\"seq\":\"a word\"}\n\n")
+	}))
+	defer server.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	state := openTestState(t)
+	l := &link{hub: testHub(t, server.URL, claudehub.NewToken(claudehub.RunnerToken)), state: state, to: &keeper{state: state}, log: quiet()}
+	go func() { ended <- l.Run(ctx) }()
+	var last, gap time.Duration
+	before := <-times
+	for range 4 {
+		at := <-times
+		last, gap, before = gap, at.Sub(before), at
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if gap < 400*time.Millisecond || last < 200*time.Millisecond {
+		t.Errorf("asked again after %s and %s", last, gap)
+	}
+}

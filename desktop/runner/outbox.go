@@ -68,11 +68,11 @@ type outboxLoop struct {
 	state *State
 	hub   *Hub
 	wake  *signal
+	pause *pause // between tries while the Hub is away
 	log   *slog.Logger
 }
 
 func (o *outboxLoop) Run(ctx context.Context) error {
-	wait := newPause()
 	for {
 		sent, err := o.sendBatch(ctx)
 		switch {
@@ -80,12 +80,12 @@ func (o *outboxLoop) Run(ctx context.Context) error {
 			return nil //nolint:nilerr // told to end; what was not sent waits on the disk
 		case err != nil:
 			o.log.Debug("events not sent", "error", err)
-			wait.sleep(ctx)
+			o.pause.sleep(ctx)
 		case sent == 0:
-			wait.reset()
+			o.pause.reset()
 			o.wake.wait(ctx, time.Minute)
 		default:
-			wait.reset()
+			o.pause.reset()
 		}
 	}
 }

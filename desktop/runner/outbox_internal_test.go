@@ -30,7 +30,7 @@ func TestOutboxSurvivesABadHub(t *testing.T) {
 	h.refuse = http.StatusServiceUnavailable
 	state := openTestState(t)
 	ids := postNotices(t, state, 2*wire.MaxEvents+17)
-	box := &outboxLoop{state: state, hub: testHub(t, h.URL, h.token), wake: newSignal(), log: quiet()}
+	box := &outboxLoop{state: state, hub: testHub(t, h.URL, h.token), wake: newSignal(), pause: newPause(), log: quiet()}
 	if _, err := box.sendBatch(t.Context()); err == nil {
 		t.Fatal("a Hub that is out of order took events")
 	}

@@ -12,6 +12,11 @@ type places struct{ sem *semaphore.Weighted }
 
 func newPlaces(n int) *places { return &places{semaphore.NewWeighted(int64(n))} }
 
+// tryTake takes a place that is free.
+func (p *places) tryTake() (release func(), ok bool) {
+	return func() { p.sem.Release(1) }, p.sem.TryAcquire(1)
+}
+
 func (p *places) take(ctx context.Context) (release func(), err error) {
 	if err := p.sem.Acquire(ctx, 1); err != nil {
 		return nil, err

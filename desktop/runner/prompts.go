@@ -19,6 +19,7 @@ const promptTerminal = "hub-prompts"
 const (
 	settleTime = 1500 * time.Millisecond // from Claude's prompt to the first paste
 	pasteTime  = 30 * time.Second        // for a paste to show
+	writeTime  = 20 * time.Second        // for tmux to take it
 	enterTime  = 2 * time.Second         // for Claude to report the prompt, before Enter is pressed again
 	maxEnters  = 8
 )
@@ -41,8 +42,13 @@ func (s *session) receivePrompts(ctx context.Context, d wire.DesiredSession) {
 		if _, ok := known[p.ID]; ok || p.State.Final() || !claudehub.MayDrive(p.Author, d.Creator) {
 			continue
 		}
-		e := Entry{ID: p.ID, Stage: StageReceived}
-		if _, err := s.on.state.Advance(ctx, s.id, e, s.promptEvent(p.ID, claudehub.PromptDelivered, "")); err != nil {
+		e, report := Entry{ID: p.ID, Stage: StageReceived}, s.promptEvent(p.ID, claudehub.PromptDelivered, "")
+		if p.State != claudehub.PromptQueued {
+			// The Hub knows from this Runner how far it came, and the Runner does not: its memory was lost.
+			e.Stage, report = StageOver, s.promptEvent(p.ID, claudehub.PromptFailed,
+				"The Runner lost its memory while it had this prompt, which Claude may or may not have got. Look at the conversation before you send it again.")
+		}
+		if _, err := s.on.state.Advance(ctx, s.id, e, report); err != nil {
 			s.log.Error("prompt not received", "prompt", p.ID, "error", err)
 			return
 		}
@@ -61,8 +67,9 @@ func (s *session) dropCancelled(ctx context.Context, d wire.DesiredSession, know
 	}
 }
 
-// advance moves a prompt along and tells the Hub.
-func (s *session) advance(ctx context.Context, e Entry, to Stage, state claudehub.PromptState, why string) {
+// advance moves a prompt along and tells the Hub. It answers false when that could not be written down: an act that
+// must not happen twice is then not done.
+func (s *session) advance(ctx context.Context, e Entry, to Stage, state claudehub.PromptState, why string) bool {
 	e.Stage = to
 	var report *wire.Event
 	if state != "" {
@@ -70,8 +77,30 @@ func (s *session) advance(ctx context.Context, e Entry, to Stage, state claudehu
 	}
 	if _, err := s.on.state.Advance(ctx, s.id, e, report); err != nil {
 		s.log.Error("prompt's stage not written", "prompt", e.ID, "stage", to, "error", err)
+		return false
 	}
 	s.on.outbox.set()
+	return true
+}
+
+// inFlight returns the prompt that is between its paste and Claude's word that it has it, named by the Hub or not.
+func (s *session) inFlight(ctx context.Context) (Entry, bool) {
+	ledger, err := s.on.state.Ledger(ctx, s.id)
+	if err != nil {
+		s.log.Error("prompts not read", "error", err)
+		return Entry{}, false
+	}
+	for _, e := range ledger {
+		if e.Stage == StagePasting || e.Stage == StageEntering {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// named tells whether the Hub still wants a prompt sent.
+func (s *session) named(id claudehub.PromptID) bool {
+	return slices.ContainsFunc(s.wanted().Prompts, func(p claudehub.Prompt) bool { return p.ID == id && !p.State.Final() })
 }
 
 // nextPrompt returns the first prompt of the queue that is not over, with its ledger line. A prompt past its time is
@@ -99,6 +128,13 @@ func (s *session) nextPrompt(ctx context.Context) (claudehub.Prompt, Entry, bool
 // deliver writes the next prompt, when Claude is at its prompt with an empty input box. Each act is written down before
 // it is done, so that a Runner killed in between knows what may have happened, and never does it twice.
 func (s *session) deliver(ctx context.Context, seat *seat, screenIdle bool) {
+	if s.wanted().StopAt.After(s.facts().StopAt) {
+		return // what runs is interrupted first, or this prompt's Turn would be
+	}
+	if e, ok := s.inFlight(ctx); ok && !s.named(e.ID) {
+		s.takeBack(ctx, seat, e)
+		return
+	}
 	p, e, ok := s.nextPrompt(ctx)
 	if !ok {
 		return
@@ -114,49 +150,91 @@ func (s *session) deliver(ctx context.Context, seat *seat, screenIdle bool) {
 			return
 		}
 		e.Life, e.N = seat.life, n
-		s.advance(ctx, e, StagePasting, "", "")
-		if err := seat.term.Paste(ctx, promptTerminal, e.N, []byte(p.Text)); err != nil {
-			s.log.Warn("prompt not pasted", "prompt", p.ID, "error", err)
-			return // StagePasting is resolved at the next look
+		if !s.advance(ctx, e, StagePasting, "", "") {
+			return
 		}
-		s.enter(ctx, seat, e)
+		s.paste(ctx, seat, p, e)
 	case StagePasting:
 		s.resumePaste(ctx, seat, p, e)
 	}
 }
 
-// enter submits what was pasted, as a keystroke of its own.
-func (s *session) enter(ctx context.Context, seat *seat, e Entry) {
-	if !seat.pasted(ctx) {
-		return // the text is not in the input box yet; StagePasting is looked at again
+// paste writes the text of a prompt, whose entry says so already, and submits it.
+func (s *session) paste(ctx context.Context, seat *seat, p claudehub.Prompt, e Entry) {
+	write, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	if err := seat.term.Paste(write, promptTerminal, e.N, []byte(p.Text)); err != nil {
+		s.log.Warn("prompt not pasted", "prompt", p.ID, "error", err)
+		return // StagePasting is resolved at the next look
 	}
-	s.advance(ctx, e, StageEntering, "", "")
-	if err := seat.term.Keys(ctx, promptTerminal, e.N+1, []byte("\r")); err != nil {
+	s.enter(ctx, seat, e)
+}
+
+// enter submits what was pasted, as a keystroke of its own. A prompt that is cancelled until then is not submitted.
+func (s *session) enter(ctx context.Context, seat *seat, e Entry) {
+	switch shows, late := seat.pasted(ctx, func() bool { return s.named(e.ID) }); {
+	case late:
+		s.advance(ctx, e, StageOver, claudehub.PromptFailed,
+			"Claude did not show the text of this prompt, so Enter was not pressed. Look at the terminal, then send it again.")
+		return
+	case !shows:
+		return // StagePasting is resolved at the next look
+	}
+	if !s.advance(ctx, e, StageEntering, "", "") {
+		return
+	}
+	write, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	if err := seat.term.Keys(write, promptTerminal, e.N+1, []byte("\r")); err != nil {
 		s.log.Warn("prompt not entered", "prompt", e.ID, "error", err)
 	}
 	seat.entered, seat.enters = time.Now(), 1
 }
 
-// pasted waits until the pasted text shows in Claude's input box.
-func (t *seat) pasted(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, pasteTime)
-	defer cancel()
-	for ctx.Err() == nil {
-		text, err := t.term.Text(ctx)
+// pasted waits until the pasted text shows in Claude's input box, while the prompt is wanted and the terminal lives. It
+// answers late when the text had all its time.
+func (t *seat) pasted(ctx context.Context, wanted func() bool) (shows, late bool) {
+	limit := time.Now().Add(pasteTime)
+	for ctx.Err() == nil && !t.over() && wanted() {
+		text, err := t.text(ctx)
 		if err == nil {
 			if screen := claude.ReadScreen(text); screen.Box && !screen.InputEmpty {
-				return true
+				return wanted(), false
 			}
+		}
+		if time.Now().After(limit) {
+			return false, err == nil && ctx.Err() == nil
 		}
 		newSignal().wait(ctx, 50*time.Millisecond)
 	}
-	return false
+	return false, false
+}
+
+// takeBack ends a prompt that was cancelled when its text was in the input box and Enter was not pressed: the text is
+// taken out again. One whose Enter was pressed is left to chase.
+func (s *session) takeBack(ctx context.Context, seat *seat, e Entry) {
+	if e.Stage != StagePasting {
+		return
+	}
+	if e.Life == seat.life {
+		text, err := seat.text(ctx)
+		if err != nil {
+			return // at the next look
+		}
+		if screen := claude.ReadScreen(text); screen.Box && !screen.InputEmpty {
+			if err := seat.press(ctx, "\x03"); err != nil { // Claude Code empties its box
+				s.log.Warn("cancelled prompt not taken back", "prompt", e.ID, "error", err)
+				return
+			}
+		}
+	}
+	s.advance(ctx, e, StageOver, "", "")
 }
 
 // chase looks after a prompt whose Enter was pressed and which Claude has not reported. While its text stands in the
 // input box, Enter was swallowed and is pressed again. When the box is empty Claude has it, report or not.
 func (s *session) chase(ctx context.Context, seat *seat) {
-	_, e, ok := s.nextPrompt(ctx)
+	e, ok := s.inFlight(ctx)
 	if !ok || e.Stage != StageEntering {
 		return
 	}
@@ -166,7 +244,7 @@ func (s *session) chase(ctx context.Context, seat *seat) {
 	if time.Since(seat.entered) < enterTime {
 		return
 	}
-	text, err := seat.term.Text(ctx)
+	text, err := seat.text(ctx)
 	screen := claude.ReadScreen(text)
 	if err != nil || !screen.Box {
 		return
@@ -195,16 +273,12 @@ func (s *session) resumePaste(ctx context.Context, seat *seat, p claudehub.Promp
 		s.advance(ctx, Entry{ID: e.ID}, StageReceived, "", "")
 		return
 	}
-	applied, err := seat.term.Applied(ctx, promptTerminal)
+	applied, err := seat.lastInput(ctx)
 	switch {
 	case err != nil:
 		s.log.Warn("prompt waits", "error", err)
 	case applied < e.N:
-		if err := seat.term.Paste(ctx, promptTerminal, e.N, []byte(p.Text)); err != nil {
-			s.log.Warn("prompt not pasted", "prompt", p.ID, "error", err)
-			return
-		}
-		s.enter(ctx, seat, e)
+		s.paste(ctx, seat, p, e)
 	default:
 		s.enter(ctx, seat, e)
 	}

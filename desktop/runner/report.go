@@ -12,6 +12,9 @@ import (
 // spool holds what the mod reported and the Runner has not taken yet.
 func (s *session) spool() mod.Spool { return mod.Spool{Dir: s.volume("report")} }
 
+// reportPause bounds how often reports cause a look.
+const reportPause = 20 * time.Millisecond
+
 // watchReports signals while reports come in. Stop ends it and waits.
 func (s *session) watchReports(ctx context.Context) (<-chan struct{}, func()) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -28,19 +31,27 @@ func (s *session) watchReports(ctx context.Context) (<-chan struct{}, func()) {
 			case c <- struct{}{}:
 			case <-ctx.Done():
 			}
+			newSignal().wait(ctx, reportPause)
 		}
 	}()
 	return c, func() { cancel(); <-done }
 }
 
-// readReports takes every report that waits. Each is acted on before it is removed; one that comes twice after a kill
+// maxAtOnce bounds how many reports are taken before the Session is looked at again, and maxAtEnd those of a Claude that
+// has ended: a Sandbox may write them for ever.
+const (
+	maxAtOnce = 200
+	maxAtEnd  = 100_000
+)
+
+// readReports takes the reports that wait. Each is acted on before it is removed; one that comes twice after a kill
 // changes nothing the second time.
-func (s *session) readReports(ctx context.Context, act *activity) {
+func (s *session) readReports(ctx context.Context, act *activity, most int) {
 	if act == nil {
 		act = &activity{}
 	}
 	spool := s.spool()
-	for ctx.Err() == nil {
+	for range most {
 		e, ok, err := spool.Next(ctx)
 		if err != nil {
 			s.log.Warn("report not read", "error", err)

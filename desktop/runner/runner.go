@@ -61,9 +61,9 @@ type Runner struct {
 func New(cfg Config, state *State, hub *Hub, log *slog.Logger) *Runner {
 	r := &Runner{cfg: cfg, state: state, log: log, sessions: map[claudehub.SessionID]*session{}, arrivals: make(chan *session)}
 	wake := newSignal()
-	r.outbox = &outboxLoop{state: state, hub: hub, wake: wake, log: log}
+	r.outbox = &outboxLoop{state: state, hub: hub, wake: wake, pause: newPause(), log: log}
 	r.status = &statusLoop{
-		hub: hub, wake: newSignal(), log: log, dirty: map[claudehub.SessionID]bool{},
+		hub: hub, wake: newSignal(), pause: newPause(), log: log, dirty: map[claudehub.SessionID]bool{},
 		machine: r.machine, session: r.observed, gone: r.gone,
 	}
 	r.parts = &parts{
@@ -83,8 +83,13 @@ func (r *Runner) Run(ctx context.Context) error {
 	if err := r.state.forgetOver(ctx); err != nil {
 		return err
 	}
+	// Before the link is up: a Session that the Hub names first would be taken for one that was never here.
+	remembered := make([]*session, len(records))
+	for i, rec := range records {
+		remembered[i], _ = r.open(rec)
+	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return r.superviseSessions(ctx, records) })
+	g.Go(func() error { return r.superviseSessions(ctx, remembered) })
 	g.Go(func() error { return r.inspectLoop(ctx) })
 	g.Go(func() error { return r.status.Run(ctx) })
 	g.Go(func() error { return r.outbox.Run(ctx) })
@@ -93,15 +98,14 @@ func (r *Runner) Run(ctx context.Context) error {
 }
 
 // superviseSessions owns the loops of all Sessions.
-func (r *Runner) superviseSessions(ctx context.Context, records []Record) error {
+func (r *Runner) superviseSessions(ctx context.Context, remembered []*session) error {
 	g, ctx := errgroup.WithContext(ctx)
 	start := func(s *session) {
 		g.Go(func() error { return s.Run(ctx) })
 		g.Go(func() error { return s.inputs.Run(ctx) })
 		g.Go(func() error { return s.screen.Run(ctx) })
 	}
-	for _, rec := range records {
-		s, _ := r.open(rec)
+	for _, s := range remembered {
 		start(s)
 	}
 	for {
@@ -159,7 +163,9 @@ func (r *Runner) linked(up bool) {
 			r.status.changed(s.id)
 		}
 		r.status.wake.set()
+		r.status.pause.hurry()
 		r.outbox.wake.set()
+		r.outbox.pause.hurry()
 		return
 	}
 	for _, s := range r.all() {
@@ -177,7 +183,7 @@ func (r *Runner) snapshot(ctx context.Context, m wire.Snapshot) error {
 	}
 	for _, s := range r.all() {
 		if !named[s.id] {
-			r.gone(s.id)
+			r.gone(ctx, s.id)
 		}
 	}
 	return nil
@@ -216,15 +222,18 @@ func (r *Runner) take(ctx context.Context, seq int64, sessions []wire.DesiredSes
 }
 
 // gone takes a Session that the Hub has no row for out of work. Its files stay.
-func (r *Runner) gone(id claudehub.SessionID) {
+func (r *Runner) gone(ctx context.Context, id claudehub.SessionID) {
 	s := r.find(id)
-	if s == nil {
+	if s == nil || s.wanted().Desired != claudehub.WantAwake {
 		return
 	}
 	r.log.Warn("the Hub does not know this Session; it is stopped and its files are kept", "session", id, "dir", s.dir)
 	d := s.wanted()
 	d.Desired = claudehub.WantAsleep
 	s.want(d)
+	if err := r.state.saveWish(ctx, d); err != nil {
+		r.log.Error("not noted that a Session is gone", "session", id, "error", err)
+	}
 }
 
 func (r *Runner) input(in wire.Input) {
@@ -263,7 +272,7 @@ const (
 func (r *Runner) inspectLoop(ctx context.Context) error {
 	for round := 0; ctx.Err() == nil; round++ {
 		if round%doctorRounds == 0 {
-			findings := r.cfg.Backend.Check(ctx)
+			findings := r.check(ctx)
 			r.mu.Lock()
 			r.doctor = findings
 			r.mu.Unlock()
@@ -298,7 +307,18 @@ func (r *Runner) awaitToken(ctx context.Context, until time.Time) {
 	}
 }
 
+// inspectLimit bounds each look, and each run of the doctor.
+const inspectLimit = 30 * time.Second
+
+func (r *Runner) check(ctx context.Context) []claudehub.Finding {
+	ctx, cancel := context.WithTimeout(ctx, inspectLimit)
+	defer cancel()
+	return r.cfg.Backend.Check(ctx)
+}
+
 func (r *Runner) inspect(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, inspectLimit)
+	defer cancel()
 	boxes, err := r.cfg.Backend.List(ctx)
 	if err != nil {
 		if !errors.Is(err, context.Canceled) {

@@ -120,6 +120,7 @@ func (s *screen) appendLocked(f wire.Frame) {
 
 func (s *screen) dropLocked() {
 	s.frames, s.pending, s.stale = nil, 0, true
+	s.asked = false // the snapshot that was asked for may be among what is dropped
 }
 
 // report queues the answer to an input.

@@ -138,3 +138,17 @@ func TestJoinedDeltasDoNotShareMemory(t *testing.T) {
 		t.Errorf("frames: %v", frames)
 	}
 }
+
+// TestSnapshotIsAskedForAgain: the one that was asked for may have come when nobody was known to watch.
+func TestSnapshotIsAskedForAgain(t *testing.T) {
+	s, _ := watched(t)
+	if !s.wantsSnapshot() {
+		t.Fatal("no snapshot is wanted at first")
+	}
+	s.linkLost() // an upload failed
+	s.add(wire.Frame{Kind: wire.FrameSnapshot, Life: claudehub.NewNonce(), Data: []byte("x")})
+	s.attach(wire.Attach{Feed: "feed"}) // the Hub renews, and asks for nothing
+	if !s.wantsSnapshot() {
+		t.Error("the viewer waits for a snapshot that nobody asks for")
+	}
+}

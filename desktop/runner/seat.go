@@ -140,9 +140,44 @@ var _ io.ReadWriteCloser = duplex{}
 // quietFor tells how long the screen has not changed.
 func (t *seat) quietFor() time.Duration { return time.Since(time.Unix(0, t.output.Load())) }
 
+// over tells that the terminal or Claude in it has ended.
+func (t *seat) over() bool {
+	select {
+	case <-t.done:
+		return true
+	default:
+		return len(t.died) > 0
+	}
+}
+
+// askTime bounds each question to tmux. One in a frozen Sandbox never answers.
+const askTime = 5 * time.Second
+
+// text returns what the terminal shows.
+func (t *seat) text(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	return t.term.Text(ctx)
+}
+
+// dead tells whether Claude's process has ended.
+func (t *seat) dead(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	dead, _, err := t.term.Dead(ctx)
+	return dead, err
+}
+
+// lastInput is the number of the Runner's own input that tmux took last.
+func (t *seat) lastInput(ctx context.Context) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	return t.term.Applied(ctx, promptTerminal)
+}
+
 // nextInput numbers the Runner's own input.
 func (t *seat) nextInput(ctx context.Context) (uint64, error) {
-	n, err := t.term.Applied(ctx, promptTerminal)
+	n, err := t.lastInput(ctx)
 	return n + 1, err
 }
 
@@ -152,6 +187,8 @@ func (t *seat) press(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
 	return t.term.Keys(ctx, promptTerminal, n, []byte(key))
 }
 

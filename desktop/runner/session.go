@@ -124,11 +124,7 @@ func (s *session) see(ctx context.Context, change func(*claudehub.Observed)) {
 // Run reconciles until ctx ends. Ending it stops nothing in the Sandbox: the next Runner process goes on from there.
 func (s *session) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		d := s.wanted()
-		work, give := context.WithCancel(ctx)
-		s.mu.Lock()
-		s.give = give
-		s.mu.Unlock()
+		d, work, give := s.begin(ctx)
 		settled := s.reconcile(work, d)
 		give()
 		if ctx.Err() == nil && settled {
@@ -136,6 +132,16 @@ func (s *session) Run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// begin takes up the desired state, with a context that ends when something else is desired. Both are taken under one
+// lock: a change in between would cancel nothing and never be seen.
+func (s *session) begin(ctx context.Context) (wire.DesiredSession, context.Context, context.CancelFunc) {
+	work, give := context.WithCancel(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.give = give
+	return s.desired, work, give
 }
 
 // reconcile does what is missing for d. It answers false when it should be called again at once.
@@ -207,7 +213,10 @@ func (s *session) beStopped(ctx context.Context, d wire.DesiredSession, phase cl
 		}
 	}
 	if phase == claudehub.PhaseArchived {
-		if err := s.on.cfg.Backend.Remove(ctx, s.box()); err != nil && ctx.Err() == nil {
+		if err := s.on.cfg.Backend.Remove(ctx, s.box()); err != nil {
+			if ctx.Err() != nil {
+				return false
+			}
 			s.fail(ctx, d, err)
 			return true
 		}

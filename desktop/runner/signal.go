@@ -30,25 +30,25 @@ func (s *signal) wait(ctx context.Context, most time.Duration) {
 }
 
 // pause waits longer after each failure, up to maxWait, each time by a random part so that Runners do not come back
-// all at once.
-type pause struct{ next time.Duration }
+// all at once. hurry ends the pause that is under way, or the next one.
+type pause struct {
+	next time.Duration
+	cut  *signal
+}
 
 const (
 	minWait = 100 * time.Millisecond
 	maxWait = 10 * time.Second
 )
 
-func newPause() *pause { return &pause{minWait} }
+func newPause() *pause { return &pause{minWait, newSignal()} }
 
 func (b *pause) reset() { b.next = minWait }
+
+func (b *pause) hurry() { b.cut.set() }
 
 func (b *pause) sleep(ctx context.Context) {
 	d := b.next/2 + rand.N(b.next)
 	b.next = min(2*b.next, maxWait)
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
+	b.cut.wait(ctx, d)
 }

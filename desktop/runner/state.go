@@ -139,6 +139,11 @@ func (s *State) SaveDesired(ctx context.Context, seq int64, sessions []wire.Desi
 	})
 }
 
+// saveWish changes the desired state of a Session without the Hub's word.
+func (s *State) saveWish(ctx context.Context, d wire.DesiredSession) error {
+	return s.update(ctx, "desired", d.ID, d)
+}
+
 // SaveLocal stores what the Runner itself knows of a Session.
 func (s *State) SaveLocal(ctx context.Context, id claudehub.SessionID, l Local) error {
 	return s.update(ctx, "local", id, l)

@@ -18,8 +18,9 @@ type statusLoop struct {
 	hub     *Hub
 	machine func(context.Context) claudehub.Machine
 	session func(claudehub.SessionID) (claudehub.Observed, bool)
-	gone    func(claudehub.SessionID)
+	gone    func(context.Context, claudehub.SessionID)
 	wake    *signal
+	pause   *pause // between tries while the Hub is away
 	log     *slog.Logger
 
 	mu    sync.Mutex
@@ -48,16 +49,15 @@ func (l *statusLoop) take() []claudehub.SessionID {
 }
 
 func (l *statusLoop) Run(ctx context.Context) error {
-	wait := newPause()
 	for ctx.Err() == nil {
 		if err := l.report(ctx); err != nil {
 			if ctx.Err() == nil {
 				l.log.Debug("status not sent", "error", err)
 			}
-			wait.sleep(ctx)
+			l.pause.sleep(ctx)
 			continue
 		}
-		wait.reset()
+		l.pause.reset()
 		l.wake.wait(ctx, heartbeat)
 	}
 	return nil
@@ -81,7 +81,7 @@ func (l *statusLoop) report(ctx context.Context) error {
 		return err
 	}
 	for _, id := range reply.Gone {
-		l.gone(id)
+		l.gone(ctx, id)
 	}
 	return nil
 }

@@ -10,14 +10,12 @@ import (
 	"claude-hub/internal/wire"
 )
 
-// How often a tended Session is looked at: often while something is expected, seldom while it rests, and its Sandbox's
-// health apart from both.
+// How often a tended Session is looked at: often while something is expected, seldom while it rests.
 const (
-	lookSoon    = 250 * time.Millisecond
-	lookSeldom  = 5 * time.Second
-	healthTime  = 10 * time.Second
-	healthLimit = 5 * time.Second
-	healthTries = 3
+	lookSoon   = 250 * time.Millisecond
+	lookSeldom = 5 * time.Second
+	// illTime is how long a Sandbox may give no sign of life.
+	illTime = 15 * time.Second
 	// quietTime is how long the screen must rest before it is asked whether Claude is at its prompt; restTime is how long
 	// when it does not say: in a narrow terminal it lacks the words, but what moves while Claude works is there.
 	quietTime = time.Second
@@ -26,21 +24,16 @@ const (
 
 // tending is one stretch of an awake Session: from an attached terminal to its end.
 type tending struct {
-	s     *session
-	seat  *seat
-	act   activity
-	check time.Time // the last look at the Sandbox's health
-	ill   int       // looks in a row that failed
+	s    *session
+	seat *seat
+	act  activity
+	ill  time.Time // since when the Sandbox gives no sign of life; zero while it does
 }
 
 // tend keeps the Session awake: it takes Claude's reports, delivers prompts, brings Claude back when it ends. It returns
 // nil when the terminal ended or the person wants something else, and an error that only a person can mend.
 func (s *session) tend(ctx context.Context, d wire.DesiredSession) error {
-	o := s.saw()
-	t := &tending{s: s, seat: s.sitting(), check: time.Now(), act: activity{is: o.Activity, doing: o.Doing}}
-	if t.act.is == "" {
-		t.act.is = claudehub.Unknown
-	}
+	t := &tending{s: s, seat: s.sitting(), act: s.lastActivity(ctx)}
 	reports, stop := s.watchReports(ctx)
 	defer stop()
 	t.show(ctx, d)
@@ -48,7 +41,7 @@ func (s *session) tend(ctx context.Context, d wire.DesiredSession) error {
 	for ctx.Err() == nil {
 		s.receivePrompts(ctx, s.wanted())
 		if err := t.look(ctx); err != nil {
-			return err
+			return s.orRestart(err)
 		}
 		timer := time.NewTimer(t.pace())
 		select {
@@ -59,7 +52,7 @@ func (s *session) tend(ctx context.Context, d wire.DesiredSession) error {
 		case <-t.seat.died:
 			if err := t.revive(ctx, "Claude Code had ended; its conversation was resumed."); err != nil {
 				timer.Stop()
-				return err
+				return s.orRestart(err)
 			}
 		case <-t.seat.done:
 			timer.Stop()
@@ -68,6 +61,51 @@ func (s *session) tend(ctx context.Context, d wire.DesiredSession) error {
 		timer.Stop()
 	}
 	return nil
+}
+
+// errEnded tells that the terminal ended by itself, and whatever was under way with it.
+var errEnded = errors.New("the terminal ended")
+
+// unlessEnded passes an error on, unless the terminal has ended, or does so at once: then it is the reason.
+func (t *seat) unlessEnded(err error) error {
+	select {
+	case <-t.done:
+		return errors.Join(errEnded, err)
+	case <-time.After(lookSoon):
+		return err
+	}
+}
+
+// lastActivity is what Claude did when a Runner process last saw it. A Turn that began then is still to end.
+func (s *session) lastActivity(ctx context.Context) activity {
+	o := s.saw()
+	a := activity{is: o.Activity, doing: o.Doing}
+	ledger, err := s.on.state.Ledger(ctx, s.id)
+	if err != nil {
+		s.log.Error("prompts not read", "error", err)
+	}
+	accepted := false
+	for _, e := range ledger {
+		accepted = accepted || e.Stage == StageAccepted
+	}
+	switch {
+	case a.is == claudehub.Busy, a.is == claudehub.NeedsYou:
+		a.turn = o.Since
+	case accepted:
+		a.is, a.turn = claudehub.Busy, now()
+	case a.is == "":
+		a.is = claudehub.Unknown
+	}
+	return a
+}
+
+// orRestart counts a terminal that ended as a restart, which the next look does; other errors it passes on.
+func (s *session) orRestart(err error) error {
+	if !errors.Is(err, errEnded) {
+		return err
+	}
+	s.log.Warn("the terminal ended", "error", err)
+	return s.countRestart()
 }
 
 // pace is how long until the next look.
@@ -81,11 +119,12 @@ func (t *tending) pace() time.Duration {
 // look does what is due.
 func (t *tending) look(ctx context.Context) error {
 	d := t.s.wanted()
-	t.s.readReports(ctx, &t.act)
-	if err := t.health(ctx); err != nil {
+	t.s.readReports(ctx, &t.act, maxAtOnce)
+	dead, well, err := t.health(ctx)
+	switch {
+	case err != nil || !well:
 		return err
-	}
-	if dead, _, err := t.seat.term.Dead(ctx); err == nil && dead {
+	case dead:
 		return t.revive(ctx, "Claude Code had ended; its conversation was resumed.")
 	}
 	screen := t.screen(ctx)
@@ -99,7 +138,7 @@ func (t *tending) look(ctx context.Context) error {
 	}
 	t.interrupt(ctx, d)
 	l := t.s.facts()
-	if (d.Model != l.Model || d.Effort != l.Effort) && t.act.is != claudehub.Busy {
+	if (d.Model != l.Model || d.Effort != l.Effort) && t.between(ctx) {
 		if err := t.revive(ctx, ""); err != nil {
 			return err
 		}
@@ -114,62 +153,71 @@ func (t *tending) look(ctx context.Context) error {
 	return nil
 }
 
+// between tells that Claude can be started again without cutting a Turn or a prompt on its way.
+func (t *tending) between(ctx context.Context) bool {
+	if t.act.is == claudehub.Busy || !t.act.turn.IsZero() {
+		return false
+	}
+	_, busy := t.s.inFlight(ctx)
+	return !busy
+}
+
 // screen reads the terminal, when its word is wanted.
 func (t *tending) screen(ctx context.Context) claude.Screen {
 	if t.act.is == claudehub.Ready && len(t.s.wanted().Prompts) == 0 {
 		return claude.Screen{}
 	}
-	text, err := t.seat.term.Text(ctx)
+	text, err := t.seat.text(ctx)
 	if err != nil {
 		return claude.Screen{}
 	}
 	return claude.ReadScreen(text)
 }
 
-// health asks the Sandbox for a sign of life now and then. One that gives none for a while is ended and started again.
-func (t *tending) health(ctx context.Context) error {
-	if time.Since(t.check) < healthTime {
-		return nil
+// health asks the Sandbox for a sign of life: whether Claude's process has ended. A Sandbox that gives none for a while
+// is ended and started again.
+func (t *tending) health(ctx context.Context) (dead, well bool, err error) {
+	asked := time.Now()
+	dead, sick := t.seat.dead(ctx)
+	if ctx.Err() != nil {
+		return false, false, nil
 	}
-	t.check = time.Now()
-	ask, cancel := context.WithTimeout(ctx, healthLimit)
-	defer cancel()
-	_, _, err := t.seat.term.Dead(ask)
 	state := claudehub.LinkUp
-	if err != nil {
+	switch {
+	case sick == nil:
+		t.ill = time.Time{}
+	case t.ill.IsZero():
+		t.ill = asked
+		fallthrough
+	default:
 		state = claudehub.LinkDown
-		t.ill++
-		t.check = time.Time{} // ask again at the next look
-	} else {
-		t.ill = 0
 	}
 	t.s.see(ctx, func(o *claudehub.Observed) {
 		if o.SandboxLink.State != state {
 			o.SandboxLink = claudehub.Link{State: state, Since: now()}
 		}
 	})
-	if t.ill < healthTries || ctx.Err() != nil {
-		return nil
+	if sick == nil || time.Since(t.ill) < illTime {
+		return dead, sick == nil, nil
 	}
-	t.s.log.Warn("the Sandbox gives no sign of life; it is started again", "error", err)
+	t.s.log.Warn("the Sandbox gives no sign of life; it is started again", "error", sick)
 	t.s.notice(ctx, "The Sandbox had stopped answering and was started again. Programs that ran in it are gone; files and the conversation are not.")
-	if err := t.s.on.cfg.Backend.Stop(ctx, t.s.box(), time.Second); err != nil {
-		return err
-	}
-	return nil // the terminal ends with its Sandbox
+	stop, cancel := context.WithTimeout(ctx, stopLimit)
+	defer cancel()
+	// The terminal ends with its Sandbox.
+	return false, false, t.s.on.cfg.Backend.Stop(stop, t.s.box(), time.Second)
 }
 
-// interrupt stops a Turn that began before the person asked to.
+// interrupt stops the Turn that runs when a new request to is seen. Prompts that came after the request are not sent
+// before that (see deliver), so that no clock of another machine is asked which was first.
 func (t *tending) interrupt(ctx context.Context, d wire.DesiredSession) {
-	if d.StopAt.IsZero() || !d.StopAt.After(t.s.facts().StopAt) {
+	if !d.StopAt.After(t.s.facts().StopAt) {
 		return
 	}
 	if t.act.is == claudehub.Busy || t.act.is == claudehub.NeedsYou {
-		if t.act.turn.IsZero() || t.act.turn.Before(d.StopAt) {
-			if err := t.seat.press(ctx, "\x1b"); err != nil {
-				t.s.log.Warn("not interrupted", "error", err)
-				return
-			}
+		if err := t.seat.press(ctx, "\x1b"); err != nil {
+			t.s.log.Warn("not interrupted", "error", err)
+			return
 		}
 	}
 	if err := t.s.learn(ctx, func(l *Local) { l.StopAt = d.StopAt }); err != nil {
@@ -181,7 +229,7 @@ func (t *tending) interrupt(ctx context.Context, d wire.DesiredSession) {
 func (t *tending) revive(ctx context.Context, notice string) error {
 	if notice != "" {
 		if err := t.s.countRestart(); err != nil {
-			text, _ := t.seat.term.Text(ctx) // what Claude said last, if it can be had
+			text, _ := t.seat.text(ctx) // what Claude said last, if it can be had
 			var se *stepError
 			if errors.As(err, &se) {
 				se.detail = text
@@ -195,7 +243,7 @@ func (t *tending) revive(ctx context.Context, notice string) error {
 		return err
 	}
 	if err := t.s.endClaude(ctx, t.seat); err != nil {
-		return err
+		return t.seat.unlessEnded(err)
 	}
 	resume, err := t.s.conversation(ctx, d)
 	if err != nil {
