@@ -49,7 +49,8 @@ type Options struct {
 	// History is how many lines of scrollback a Snapshot has that nobody asked for: at the start, after a resize, after a
 	// gap. At most 5000.
 	History int
-	// Died, when set, is called on the reader's goroutine when the pane's program has ended.
+	// Died, when set, is called on the reader's goroutine when tmux says that the pane's program has ended. tmux 3.3a
+	// does not always say it (seen under load, one time in eight): who must know asks Dead as well.
 	Died func()
 }
 
