@@ -179,7 +179,7 @@ func ValidTitle(s string) error {
 }
 
 // scpLike is the short form git takes for SSH: user@host:path.
-var scpLike = regexp.MustCompile(`^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^\s]+$`)
+var scpLike = regexp.MustCompile(`^[A-Za-z0-9._][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s-][^\s]*$`)
 
 // ValidSource refuses what git would not clone, or would run as a command, and a URL that carries a password: it would
 // stay in the clone's configuration, and in every list.

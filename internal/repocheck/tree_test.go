@@ -56,7 +56,7 @@ func TestPathsInReadmeExist(t *testing.T) {
 }
 
 // hosts and folders that must not be in the tree, written so that this file does not hold them.
-var foreign = regexp.MustCompile(`(registry\.` + `npmjs|proxy\.` + `golang|deb\.` + `debian|"resolved": *"http|(^|[^A-Za-z0-9])/wo` + `rk/(main|shared)|/ro` + `ot/)`)
+var foreign = regexp.MustCompile(`(registry\.` + `npmjs|proxy\.` + `golang|deb\.` + `debian|"resolved": *"http|(^|[^A-Za-z0-9])/(wo` + `rk/(main|shared)|ro` + `ot)/)`)
 
 func TestNothingOfThisMachineIsInTheTree(t *testing.T) {
 	for _, name := range tracked(t) {

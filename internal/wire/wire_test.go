@@ -1,0 +1,217 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claude-hub/internal/claudehub"
+	"claude-hub/internal/wire"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// messages has one of each message with every field set, so that a golden file shows the whole of it.
+func messages() map[string]any {
+	at := time.Date(2026, 11, 29, 12, 30, 0, 0, time.UTC)
+	session, creator := claudehub.SessionID("ses_06h2gjs371u195tb6br6oefepg"), claudehub.PersonID("per_06h2gjq9stu09e5dbaskjlk780")
+	life := strings.Repeat("l", wire.LifeLen)
+	prompt := claudehub.Prompt{
+		ID: "pro_06h2gjs375o150pq0ajf5akcp0", Session: session, Author: creator, Text: "fix the test",
+		State: claudehub.PromptQueued, Why: "a reason", Created: at, Updated: at, Expires: at.Add(claudehub.PromptLife),
+	}
+	desired := wire.DesiredSession{
+		Seq: 7, ID: session, Creator: creator, Title: "A title", Source: claudehub.Source{GitURL: "https://example.org/a", Branch: "main"},
+		Desired: claudehub.WantAwake, Model: "opus", Effort: "high", Generation: 3, Conversation: 1, StopAt: at,
+		Prompts: []claudehub.Prompt{prompt},
+	}
+	observed := claudehub.Observed{
+		Phase: claudehub.PhasePreparing, Activity: claudehub.Busy, Generation: 3,
+		Step:    &claudehub.Step{Name: "Cloning", Detail: "objects", Progress: 0.5, Since: at, Deadline: at.Add(time.Minute)},
+		Failure: &claudehub.Failure{Step: "Cloning", Reason: "why", Fix: "what to do", Detail: "output", Retry: true, Choice: "new_conversation"},
+		Doing:   "Bash: go test", Notice: "a notice", SandboxLink: claudehub.Link{State: claudehub.LinkUp, Since: at}, Since: at,
+	}
+	report := wire.InputReport{Terminal: "t-1", Life: life, N: 4, State: wire.InputApplied, Why: "why"}
+	return map[string]any{
+		"snapshot":   wire.Snapshot{Seq: 9, Sessions: []wire.DesiredSession{desired}},
+		"desired":    desired,
+		"input":      wire.Input{Session: session, Author: creator, Terminal: "t-1", Life: life, N: 4, Kind: wire.InputKeys, Data: []byte("ab\x03")},
+		"resize":     wire.Resize{Session: session, Author: creator, Cols: 120, Rows: 36},
+		"attach":     wire.Attach{Session: session, Feed: "feed", Snapshot: true, History: 100, Terminal: "t-1"},
+		"detach":     wire.Detach{Session: session, Feed: "feed"},
+		"superseded": wire.Superseded{By: "other-host"},
+		"status": wire.Status{
+			Machine: claudehub.Machine{
+				Hostname: "mac-studio", OS: "darwin", Arch: "arm64", Version: "1", Claude: "2", Backend: "bubblewrap", Protocol: 1,
+				CPUs: 8, Load: 1.5, MemoryTotal: 1, MemoryFree: 2, DiskTotal: 3, DiskFree: 4, SessionsMemory: 5, Awake: 1,
+				SetupToken: true, StandIn: true, Unowned: []string{"ses_x"}, Reported: at,
+				Doctor: []claudehub.Finding{{Name: "bubblewrap", OK: false, Fatal: true, Detail: "missing", Fix: "install it"}},
+			},
+			Sessions: []wire.ObservedSession{{ID: session, Observed: observed}},
+		},
+		"status-reply": wire.StatusReply{Gone: []claudehub.SessionID{session}},
+		"events": wire.Events{Events: []wire.Event{{
+			ID: "evt_06h2gjs375o150pq0ajf5akcp0", Session: session, Kind: wire.ReportPrompt, At: at, Prompt: prompt.ID,
+			State: claudehub.PromptDone, Text: "text", Ended: true,
+		}}},
+		"events-reply": wire.EventsReply{Stored: []claudehub.EventID{"evt_06h2gjs375o150pq0ajf5akcp0"}},
+		"terminal-up":  wire.TerminalUp{Type: "hello", Terminal: "t-1", Cols: 80, Rows: 24, Active: true, N: 1, Life: life, Data: "YQ==", Bytes: 9, ID: 2},
+		"terminal-down": wire.TerminalDown{
+			Type: "state", Input: &report, ID: 2, Why: "why",
+			State: &wire.TerminalState{Drive: true, Owner: true, Cols: 80, Rows: 24, Viewers: 2, Runner: observed.SandboxLink, Sandbox: observed.SandboxLink},
+		},
+	}
+}
+
+// TestGolden keeps the JSON of each message as it is: a change that the other side can notice shows here, and needs a line
+// in the ledger.
+func TestGolden(t *testing.T) {
+	for name, m := range messages() {
+		path := filepath.Join("testdata", name+".json")
+		got, err := json.MarshalIndent(m, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, '\n')
+		if *update {
+			if err := os.WriteFile(path, got, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(string(want), string(got)); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+// TestOlderReadersSurviveNewFields: a field that one side does not know is no error to it.
+func TestOlderReadersSurviveNewFields(t *testing.T) {
+	var s wire.Snapshot
+	if err := json.Unmarshal([]byte(`{"seq":1,"of_the_future":{"a":[1]},"sessions":[{"id":"x","new":true}]}`), &s); err != nil || s.Seq != 1 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func frames() []wire.Frame {
+	life := strings.Repeat("a", wire.LifeLen)
+	return []wire.Frame{
+		{Kind: wire.FrameSnapshot, Fresh: true, Life: life, Seq: 1 << 52, Cols: 80, Rows: 24, Data: []byte("한글 é 🙂")},
+		{Kind: wire.FrameDelta, Life: life, Seq: 1<<52 + 14, Cols: 80, Rows: 24, Data: []byte{0, 0xff, '\n'}},
+		{Kind: wire.FrameReport, Life: life, Data: []byte("{}")},
+		{Kind: wire.FrameDelta, Life: life, Data: []byte{}},
+	}
+}
+
+func encode(t *testing.T, frames []wire.Frame) []byte {
+	t.Helper()
+	var b []byte
+	for _, f := range frames {
+		var err error
+		if b, err = wire.AppendFrame(b, f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+func readAll(r io.Reader) ([]wire.Frame, error) {
+	var out []wire.Frame
+	for {
+		f, err := wire.ReadFrame(r)
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return out, err
+		}
+		out = append(out, f)
+	}
+}
+
+func TestFramesByteByByte(t *testing.T) {
+	b := encode(t, frames())
+	got, err := readAll(iotest.OneByteReader(bytes.NewReader(b)))
+	if d := cmp.Diff(frames(), got); d != "" || err != nil {
+		t.Errorf("%v %s", err, d)
+	}
+	// Cut anywhere, the whole ones are read and the half one is an error, unless the cut is between two.
+	for n := range b {
+		got, err := readAll(bytes.NewReader(b[:n]))
+		if err == nil && len(encode(t, got)) != n {
+			t.Errorf("cut at %d: %d frames and no error", n, len(got))
+		}
+	}
+}
+
+func TestFramesOutOfBounds(t *testing.T) {
+	good := frames()[0]
+	for name, f := range map[string]wire.Frame{
+		"life":  {Kind: good.Kind, Life: "short"},
+		"kind":  {Kind: 9, Life: good.Life},
+		"large": {Kind: good.Kind, Life: good.Life, Data: make([]byte, wire.MaxFrame+1)},
+	} {
+		if _, err := wire.AppendFrame(nil, f); err == nil {
+			t.Errorf("%s: encoded", name)
+		}
+	}
+	b := encode(t, []wire.Frame{good})
+	length := wire.FrameHeader - 4
+	copy(b[length:], []byte{0xff, 0xff, 0xff, 0xff})
+	if _, err := wire.ReadFrame(bytes.NewReader(b)); err == nil {
+		t.Error("a frame of 4 GiB was read")
+	}
+}
+
+func FuzzReadFrame(f *testing.F) {
+	for _, fr := range frames() {
+		b, err := wire.AppendFrame(nil, fr)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		got, err := readAll(bytes.NewReader(b))
+		again := encode(t, got)
+		if err == nil && len(again) != len(b) || len(again) > len(b) {
+			t.Errorf("%d bytes became %d frames of %d bytes (%v)", len(b), len(got), len(again), err)
+		}
+	})
+}
+
+func TestSubjectsHoldOneToken(t *testing.T) {
+	for _, id := range []string{"", "*", ">", "run_*", "run_06h2gjqaslp2l4cf595j3inqi.", "run_06h2gjqaslp2l4cf595j3inqik.>", "ses_06h2gjs371u195tb6br6oefepg"} {
+		if s, err := wire.RunnerSubject(claudehub.RunnerID(id)); err == nil {
+			t.Errorf("%q became the subject %q", id, s)
+		}
+	}
+	if s, err := wire.RunnerSubject(claudehub.NewRunnerID()); err != nil || strings.Count(string(s), ".") != 2 {
+		t.Errorf("%q, %v", s, err)
+	}
+	if s, err := wire.ScreenSubject(claudehub.NewSessionID()); err != nil || strings.Count(string(s), ".") != 2 {
+		t.Errorf("%q, %v", s, err)
+	}
+}
+
+func TestProtocolsThatDoNotFitSayWhichSideToUpdate(t *testing.T) {
+	for protocol, want := range map[int]string{wire.OldestRunner - 1: "Update the Runner", wire.Protocol + 1: "Update the Hub", wire.Protocol: ""} {
+		err := wire.CheckRunner(protocol)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(claudehub.MessageOf(err), want) {
+			t.Errorf("protocol %d: %v", protocol, err)
+		}
+	}
+}
