@@ -38,27 +38,41 @@ func (b *bench) attach(ctx context.Context) (results []result, err error) {
 			return nil, err
 		}
 	}
-	// The first viewer of a Session that nobody watches: the Hub has forgotten it, and the Runner uploads nothing.
-	quiet, err := r.NewSession(ctx, "bench", "")
+	first, err := b.unwatched(ctx, r)
 	if err != nil {
 		return nil, err
-	}
-	var first samples
-	for i := range b.pick(8, 2) {
-		if i > 0 {
-			if err := pause(ctx, lingerTime); err != nil {
-				return nil, err
-			}
-		}
-		if err := firstScreen(ctx, r, quiet.ID, &first); err != nil {
-			return nil, err
-		}
 	}
 	const base = "capture-pane by hand, attached already"
 	return []result{
 		timing("attach-second", "attach → first screen, watched by another", second, 50).against(base, bare.median()).budget(54, 15),
 		timing("attach-first", "attach → first screen, nobody watching", first, 50).against(base, bare.median()).budget(54, 15),
 	}, nil
+}
+
+// unwatched measures the first viewer of a Session that nobody watches: the Hub has forgotten it, and the Runner uploads
+// nothing.
+func (b *bench) unwatched(ctx context.Context, r *rig.Rig) (first samples, err error) {
+	s, err := r.NewSession(ctx, "bench", "")
+	if err != nil {
+		return nil, err
+	}
+	t, stop, err := sit(ctx, r, s.ID, 0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = t.Screen(ctx); err == nil {
+		err = settled(ctx, t, fill, ":")
+	}
+	stop()
+	for range b.pick(8, 2) {
+		if err != nil {
+			return nil, err
+		}
+		if err = pause(ctx, lingerTime); err == nil {
+			err = firstScreen(ctx, r, s.ID, &first)
+		}
+	}
+	return first, err
 }
 
 // lingerTime is longer than a Hub keeps the screen of a Session whose last viewer has left.

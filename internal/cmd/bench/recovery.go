@@ -31,7 +31,13 @@ func (b *bench) recovery(ctx context.Context) (results []result, err error) {
 	}
 	var linked, echoed, started samples
 	for i := range b.pick(9, 3) {
-		if err := recoverOnce(ctx, r, s.ID, other.ID, i, &started, &linked, &echoed); err != nil {
+		if err := recoverOnce(ctx, r, s.ID, other.ID, i, 0, &started, &linked, &echoed); err != nil {
+			return nil, err
+		}
+	}
+	var away, ownStart samples
+	for i := range b.pick(3, 1) {
+		if err := recoverOnce(ctx, r, s.ID, other.ID, len(linked)+i, awayTime, &ownStart, &away, &samples{}); err != nil {
 			return nil, err
 		}
 	}
@@ -41,18 +47,29 @@ func (b *bench) recovery(ctx context.Context) (results []result, err error) {
 			noted("worst %s ms", figure(linked.at(99))),
 		timing("recover-echo", "Hub kill -9 → a key's echo in the browser", echoed, 50).against(base, started.median()).budget(5000, 2000).
 			noted("worst %s ms", figure(echoed.at(99))),
+		timing("recover-away", "Hub away for 10 s, back → Runner linked and reconciled", away, 50).against(base, ownStart.median()).
+			noted("worst %s ms; the Runner tries at longer and longer intervals", figure(away.at(99))),
 	}, nil
 }
 
-func recoverOnce(ctx context.Context, r *rig.Rig, id, other claudehub.SessionID, round int, started, linked, echoed *samples) error {
-	killed := time.Now()
+// awayTime is how long a Hub stays away that does not come back at once.
+const awayTime = 10 * time.Second
+
+func recoverOnce(ctx context.Context, r *rig.Rig, id, other claudehub.SessionID, round int, away time.Duration, started, linked, echoed *samples) error {
+	from := time.Now() // when it is killed, or comes back
 	if err := r.KillHub(); err != nil {
 		return err
+	}
+	if away > 0 {
+		if err := pause(ctx, away); err != nil {
+			return err
+		}
+		from = time.Now()
 	}
 	if err := r.StartHub(ctx); err != nil {
 		return err
 	}
-	*started = append(*started, time.Since(killed))
+	*started = append(*started, time.Since(from))
 	change := [2]string{"/archive", "/unarchive"}[round%2]
 	var asked claudehub.Session
 	if err := r.Post(ctx, "/api/sessions/"+string(other)+change, struct{}{}, &asked); err != nil {
@@ -62,7 +79,7 @@ func recoverOnce(ctx context.Context, r *rig.Rig, id, other claudehub.SessionID,
 	if _, err := r.Await(ctx, other, done); err != nil {
 		return err
 	}
-	linkedAgain := func(m claudehub.Runner) bool { return linkUp(m) && m.Link.Since.After(killed) }
+	linkedAgain := func(m claudehub.Runner) bool { return linkUp(m) && m.Link.Since.After(from) }
 	if _, err := r.AwaitRunner(ctx, linkedAgain); err != nil {
 		return err
 	}
@@ -72,7 +89,7 @@ func recoverOnce(ctx context.Context, r *rig.Rig, id, other claudehub.SessionID,
 	if _, err := r.Await(ctx, id, up); err != nil {
 		return err
 	}
-	*linked = append(*linked, time.Since(killed))
+	*linked = append(*linked, time.Since(from))
 	t, stop, err := sit(ctx, r, id, 0)
 	if err != nil {
 		return err
@@ -87,6 +104,6 @@ func recoverOnce(ctx context.Context, r *rig.Rig, id, other claudehub.SessionID,
 	if err := t.Sees(ctx, fmt.Sprintf("back-%d-again", round)); err != nil {
 		return err
 	}
-	*echoed = append(*echoed, time.Since(killed))
+	*echoed = append(*echoed, time.Since(from))
 	return nil
 }
