@@ -40,8 +40,8 @@ func (a *activity) report(e mod.Event) outcome {
 	case "PostToolUse":
 		a.is, a.doing = claudehub.Busy, "Thinking"
 	case "Notification":
-		// After a minute of idling Claude notifies too; that asks for nothing.
-		if e.Kind != "idle_prompt" {
+		// After a minute of idling Claude notifies too; that asks for nothing. One that follows a question knows less of it.
+		if e.Kind != "idle_prompt" && a.is != claudehub.NeedsYou {
 			a.is, a.doing = claudehub.NeedsYou, oneLine(e.Message)
 		}
 	case "Stop", "StopFailure":
