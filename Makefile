@@ -7,7 +7,7 @@ E2E ?= all
 # What the front end is built from; the tests' own files are not part of it.
 APP_FILES := $(shell find frontend -not -path '*/node_modules*' -not -path 'frontend/e2e/*' -type f 2>/dev/null)
 
-.PHONY: help run demo test test-go test-web e2e bench authz lint fmt generate check clean build needs needs-test FORCE
+.PHONY: help run demo test test-go test-web e2e bench lint fmt generate check clean build needs needs-test FORCE
 
 help: ## list these targets
 	@grep -hE '^[a-z0-9-]+:.*?## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1|/' | column -t -s '|'
@@ -64,6 +64,8 @@ bench: needs-test build ## measure against the baselines; writes bench/results.j
 
 lint: .tools/golangci-lint-$(GOLANGCI_VERSION) frontend/node_modules/.package-lock.json $(APP) ## every linter
 	.tools/golangci-lint-$(GOLANGCI_VERSION) run ./...
+	go mod tidy -diff
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go vet ./hub/cmd/claude-hub ./desktop/cmd/claude-hub-runner
 	cd frontend && npm run lint --silent
 
 fmt: .tools/golangci-lint-$(GOLANGCI_VERSION) frontend/node_modules/.package-lock.json ## format everything

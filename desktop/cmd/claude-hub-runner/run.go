@@ -14,7 +14,6 @@ import (
 	"claude-hub/desktop/mod"
 	"claude-hub/desktop/runner"
 	"claude-hub/desktop/sandbox"
-	"claude-hub/desktop/sandbox/bubblewrap"
 	"claude-hub/internal/claudehub"
 	"claude-hub/internal/redact"
 )
@@ -94,10 +93,6 @@ func (r *runCmd) config(c *cli, dir string, store *keychain.Store, log *slog.Log
 		},
 		SetupToken: func(ctx context.Context) (string, error) { return store.Get(ctx, setupTokenName) },
 	}, nil
-}
-
-func (c *cli) backend(dir string, log *slog.Logger) (sandbox.Backend, error) {
-	return bubblewrap.New(bubblewrap.Options{State: runner.SandboxDir(dir), Log: log})
 }
 
 func (c *cli) logger() *slog.Logger {
