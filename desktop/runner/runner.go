@@ -52,6 +52,7 @@ type Runner struct {
 	sessions map[claudehub.SessionID]*session
 	arrivals chan *session // Sessions whose loops must be started
 	doctor   []claudehub.Finding
+	trouble  *claudehub.Finding // why what the Hub asks cannot be written down; nil when it can
 	unowned  []string
 	memory   int64 // of all Sandboxes, as last measured
 	token    bool
@@ -203,7 +204,9 @@ func (r *Runner) take(ctx context.Context, seq int64, sessions []wire.DesiredSes
 		}
 		valid = append(valid, d)
 	}
-	if err := r.state.SaveDesired(ctx, seq, valid); err != nil {
+	err := r.state.SaveDesired(ctx, seq, valid)
+	r.rememberTrouble(err)
+	if err != nil {
 		return err
 	}
 	for _, d := range valid {
@@ -307,6 +310,25 @@ func (r *Runner) awaitToken(ctx context.Context, until time.Time) {
 	}
 }
 
+// rememberTrouble shows on the machine's card that the Runner cannot write down what the Hub asks: until it can, it does
+// nothing of it, and the Hub repeats it.
+func (r *Runner) rememberTrouble(err error) {
+	var f *claudehub.Finding
+	if err != nil {
+		f = &claudehub.Finding{
+			Name: "the Runner's memory", Fatal: true, Detail: "What the Hub asks cannot be written to " + r.cfg.Dir + ": " + err.Error(),
+			Fix: "Free some space on that disk, or mend it. The Runner then goes on by itself.",
+		}
+	}
+	r.mu.Lock()
+	changed := (f == nil) != (r.trouble == nil)
+	r.trouble = f
+	r.mu.Unlock()
+	if changed {
+		r.status.wake.set()
+	}
+}
+
 // inspectLimit bounds each look, and each run of the doctor.
 const inspectLimit = 30 * time.Second
 
@@ -370,6 +392,9 @@ func (r *Runner) machine(ctx context.Context) claudehub.Machine {
 	defer r.mu.Unlock()
 	m.SessionsMemory = r.memory
 	m.Doctor = append(m.Doctor, r.doctor...)
+	if r.trouble != nil {
+		m.Doctor = append(m.Doctor, *r.trouble)
+	}
 	m.Unowned = append(m.Unowned, r.unowned...)
 	m.SetupToken = r.token
 	return m
