@@ -60,6 +60,8 @@ if ! "${runner[@]}" token status >/dev/null 2>&1; then
   elif [ -t 0 ]; then
     echo 'Sessions need your setup token: run `claude setup-token` elsewhere and paste what it prints, or press Enter to do it later.'
     "${runner[@]}" token set --optional || true
+  else
+    echo "Sessions need your setup token. Give it with: ${runner[*]} token set"
   fi
 fi
 
