@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"time"
 
 	"claude-hub/internal/claudehub"
 	"claude-hub/internal/wire"
@@ -25,13 +26,27 @@ type fakeHub struct {
 	statuses []wire.Status
 	frames   []wire.Frame
 	changed  chan struct{}
+
+	seq     int64
+	wishes  map[claudehub.SessionID]wire.DesiredSession
+	streams map[chan string]bool
+	seen    map[claudehub.SessionID]claudehub.Observed
+	phases  map[claudehub.SessionID][]string // each phase and step that was reported, without repetitions
+	down    bool                             // nobody gets an answer
+	hook    func(wire.Event)                 // called with each event before it is answered
 }
+
+// patience is how long a test waits for what must happen.
+const patience = 45 * time.Second
 
 func newFakeHub(t *testing.T) *fakeHub {
 	h := &fakeHub{
 		token: claudehub.NewToken(claudehub.RunnerToken), events: map[claudehub.EventID]wire.Event{}, changed: make(chan struct{}),
+		wishes: map[claudehub.SessionID]wire.DesiredSession{}, streams: map[chan string]bool{},
+		seen: map[claudehub.SessionID]claudehub.Observed{}, phases: map[claudehub.SessionID][]string{},
 	}
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+wire.StreamPath, h.stream)
 	mux.HandleFunc("POST "+wire.StatusPath, h.status)
 	mux.HandleFunc("POST "+wire.EventsPath, h.takeEvents)
 	mux.HandleFunc("POST "+wire.ScreenPath, h.screen)
@@ -41,8 +56,11 @@ func newFakeHub(t *testing.T) *fakeHub {
 			return
 		}
 		h.mu.Lock()
-		refuse := h.refuse
+		refuse, down := h.refuse, h.down
 		h.mu.Unlock()
+		if down {
+			panic(http.ErrAbortHandler)
+		}
 		if refuse != 0 {
 			problem(w, refuse, claudehub.Unavailable, "The Hub is out of order.")
 			return
@@ -62,17 +80,22 @@ func problem(w http.ResponseWriter, status int, code claudehub.Code, detail stri
 // told waits until what the fake keeps is as wanted.
 func (h *fakeHub) told(t *testing.T, what string, wanted func() bool) {
 	t.Helper()
+	limit := time.After(patience)
 	for {
-		h.mu.Lock()
-		ok, next := wanted(), h.changed
-		h.mu.Unlock()
+		ok, next := func() (bool, chan struct{}) {
+			h.mu.Lock()
+			defer h.mu.Unlock() // wanted may end the test
+			return wanted(), h.changed
+		}()
 		if ok {
 			return
 		}
 		select {
 		case <-next:
-		case <-t.Context().Done():
-			t.Fatalf("the Hub was not told: %s", what)
+		case <-limit:
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			t.Fatalf("the Hub was not told: %s; it saw %v, and last of each %+v", what, h.phases, h.seen)
 		}
 	}
 }
@@ -87,6 +110,16 @@ func (h *fakeHub) status(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewDecoder(r.Body).Decode(&s) // what does not parse stays empty, and is seen
 	h.mu.Lock()
 	h.statuses = append(h.statuses, s)
+	for _, o := range s.Sessions {
+		h.seen[o.ID] = o.Observed
+		what := string(o.Observed.Phase)
+		if o.Observed.Step != nil {
+			what += ": " + o.Observed.Step.Name
+		}
+		if list := h.phases[o.ID]; len(list) == 0 || list[len(list)-1] != what {
+			h.phases[o.ID] = append(list, what)
+		}
+	}
 	h.notifyLocked()
 	h.mu.Unlock()
 	_ = json.NewEncoder(w).Encode(wire.StatusReply{})
@@ -100,6 +133,7 @@ func (h *fakeHub) takeEvents(w http.ResponseWriter, r *http.Request) {
 	for _, e := range batch.Events {
 		if _, known := h.events[e.ID]; !known {
 			h.order = append(h.order, e.ID)
+			h.promptLocked(e)
 		}
 		h.events[e.ID] = e
 		reply.Stored = append(reply.Stored, e.ID)
@@ -108,8 +142,14 @@ func (h *fakeHub) takeEvents(w http.ResponseWriter, r *http.Request) {
 	if lose {
 		h.lose--
 	}
+	hook := h.hook
 	h.notifyLocked()
 	h.mu.Unlock()
+	for _, e := range batch.Events {
+		if hook != nil {
+			hook(e)
+		}
+	}
 	if lose {
 		panic(http.ErrAbortHandler) // stored, and the Runner never hears of it
 	}

@@ -91,13 +91,19 @@ func (q *inputs) drain(ctx context.Context) {
 	}
 }
 
+// answerAsked answers once there is a terminal: a Hub asks as soon as the link is up, and a Runner that starts again may
+// not have its terminals by then.
 func (q *inputs) answerAsked(ctx context.Context) {
+	seat := q.s.sitting()
+	if seat == nil {
+		return
+	}
 	q.mu.Lock()
 	asked := q.asked
 	q.asked = nil
 	q.mu.Unlock()
 	for _, terminal := range asked {
-		q.applied(ctx, terminal)
+		q.applied(ctx, seat, terminal)
 	}
 }
 
@@ -161,11 +167,7 @@ func (q *inputs) refuse(in wire.Input, state wire.InputState, why string) {
 }
 
 // applied answers a terminal that came back: what was the last input that tmux took from it.
-func (q *inputs) applied(ctx context.Context, terminal string) {
-	seat := q.s.sitting()
-	if seat == nil {
-		return
-	}
+func (q *inputs) applied(ctx context.Context, seat *seat, terminal string) {
 	ctx, cancel := context.WithTimeout(ctx, inputTime)
 	defer cancel()
 	n, err := seat.term.Applied(ctx, terminal)

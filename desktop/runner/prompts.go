@@ -172,7 +172,7 @@ func (s *session) paste(ctx context.Context, seat *seat, p claudehub.Prompt, e E
 
 // enter submits what was pasted, as a keystroke of its own. A prompt that is cancelled until then is not submitted.
 func (s *session) enter(ctx context.Context, seat *seat, e Entry) {
-	switch shows, late := seat.pasted(ctx, func() bool { return s.named(e.ID) }); {
+	switch shows, late := seat.pasted(ctx, s.on.pasteTime, func() bool { return s.named(e.ID) }); {
 	case late:
 		s.advance(ctx, e, StageOver, claudehub.PromptFailed,
 			"Claude did not show the text of this prompt, so Enter was not pressed. Look at the terminal, then send it again.")
@@ -193,8 +193,8 @@ func (s *session) enter(ctx context.Context, seat *seat, e Entry) {
 
 // pasted waits until the pasted text shows in Claude's input box, while the prompt is wanted and the terminal lives. It
 // answers late when the text had all its time.
-func (t *seat) pasted(ctx context.Context, wanted func() bool) (shows, late bool) {
-	limit := time.Now().Add(pasteTime)
+func (t *seat) pasted(ctx context.Context, most time.Duration, wanted func() bool) (shows, late bool) {
+	limit := time.Now().Add(most)
 	for ctx.Err() == nil && !t.over() && wanted() {
 		text, err := t.text(ctx)
 		if err == nil {

@@ -68,7 +68,7 @@ func New(cfg Config, state *State, hub *Hub, log *slog.Logger) *Runner {
 		machine: r.machine, session: r.observed, gone: r.gone,
 	}
 	r.parts = &parts{
-		cfg: cfg, state: state, hub: hub, outbox: wake, places: newPlaces(parallelWakes),
+		cfg: cfg, state: state, hub: hub, outbox: wake, places: newPlaces(parallelWakes), pasteTime: pasteTime, illTime: illTime,
 		observe: func(id claudehub.SessionID) { r.status.changed(id) },
 	}
 	r.link = &link{hub: hub, state: state, to: r, takeOver: cfg.TakeOver, log: log}
@@ -77,17 +77,10 @@ func New(cfg Config, state *State, hub *Hub, log *slog.Logger) *Runner {
 
 // Run works until ctx ends, or the Hub says that this process must not go on. Sandboxes keep running after it.
 func (r *Runner) Run(ctx context.Context) error {
-	records, err := r.state.Records(ctx)
-	if err != nil {
-		return err
-	}
-	if err := r.state.forgetOver(ctx); err != nil {
-		return err
-	}
 	// Before the link is up: a Session that the Hub names first would be taken for one that was never here.
-	remembered := make([]*session, len(records))
-	for i, rec := range records {
-		remembered[i], _ = r.open(rec)
+	remembered, err := r.remember(ctx)
+	if err != nil {
+		return unlessOver(ctx, err)
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return r.superviseSessions(ctx, remembered) })
@@ -96,6 +89,27 @@ func (r *Runner) Run(ctx context.Context) error {
 	g.Go(func() error { return r.outbox.Run(ctx) })
 	g.Go(func() error { return r.link.Run(ctx) })
 	return g.Wait()
+}
+
+// remember opens every Session that is on this machine's disk.
+func (r *Runner) remember(ctx context.Context) ([]*session, error) {
+	records, err := r.state.Records(ctx)
+	if err != nil {
+		return nil, err
+	}
+	remembered := make([]*session, len(records))
+	for i, rec := range records {
+		remembered[i], _ = r.open(rec)
+	}
+	return remembered, r.state.forgetOver(ctx)
+}
+
+// unlessOver passes an error on that is not ctx's end.
+func unlessOver(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // superviseSessions owns the loops of all Sessions.

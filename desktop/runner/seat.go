@@ -98,6 +98,7 @@ func (s *session) takeSeat(ctx context.Context, life string) error {
 	s.mu.Lock()
 	s.seat = seat
 	s.mu.Unlock()
+	s.inputs.wake.set() // a size wished for, or a question asked, while there was no terminal
 	return nil
 }
 

@@ -42,6 +42,8 @@ type parts struct {
 	outbox  *signal
 	observe func(claudehub.SessionID) // an observed state changed
 	places  *places                   // bounds how many are prepared at once
+
+	pasteTime, illTime time.Duration // see the constants
 }
 
 func newSession(r Record, on *parts, log *slog.Logger) *session {

@@ -37,7 +37,6 @@ func (s *session) tend(ctx context.Context, d wire.DesiredSession) error {
 	reports, stop := s.watchReports(ctx)
 	defer stop()
 	t.show(ctx, d)
-	s.inputs.wake.set() // a size wished for while there was no terminal
 	for ctx.Err() == nil {
 		s.receivePrompts(ctx, s.wanted())
 		if err := t.look(ctx); err != nil {
@@ -197,7 +196,7 @@ func (t *tending) health(ctx context.Context) (dead, well bool, err error) {
 			o.SandboxLink = claudehub.Link{State: state, Since: now()}
 		}
 	})
-	if sick == nil || time.Since(t.ill) < illTime {
+	if sick == nil || time.Since(t.ill) < t.s.on.illTime {
 		return dead, sick == nil, nil
 	}
 	t.s.log.Warn("the Sandbox gives no sign of life; it is started again", "error", sick)
