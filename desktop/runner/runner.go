@@ -106,10 +106,12 @@ func (r *Runner) remember(ctx context.Context) ([]*session, error) {
 
 // unlessOver passes an error on that is not ctx's end.
 func unlessOver(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	select {
+	case <-ctx.Done():
 		return nil
+	default:
+		return err
 	}
-	return err
 }
 
 // superviseSessions owns the loops of all Sessions.

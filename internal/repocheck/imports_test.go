@@ -30,7 +30,7 @@ var nouns = []string{"internal/redact", "internal/wire", "internal/claudehub"}
 
 // testRooms may import anything and are imported by tests and by their own programs only.
 var testRooms = []string{
-	"internal/rig", "internal/runnertest", "internal/standin", "internal/cmd", "internal/promises", "internal/repocheck",
+	"internal/promises", "internal/rig", "internal/runnertest", "internal/standin", "internal/cmd", "internal/promises", "internal/repocheck",
 	"hub/store/storetest", "desktop/claude/claudetest",
 }
 

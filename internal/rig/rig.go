@@ -7,6 +7,7 @@ package rig
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,9 +33,13 @@ type Rig struct {
 	Home   string // everything lies here
 	URL    string // the Hub's
 	Person *http.Client
+	// Via is where the Runner finds the Hub, when that is not URL: what stands between them sees all that passes.
+	Via string
 
 	bin       string
 	token     string
+	link      string // the newest sign-in token
+	key       claudehub.Token
 	anthropic string // the stand-in's address
 	hub       *exec.Cmd
 	runner    *exec.Cmd
@@ -79,6 +84,9 @@ func freePort(ctx context.Context) (int, error) {
 func (r *Rig) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(r.bin, name), args...) //nolint:noctx // Close ends it, or the caller waits
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.Home, "LANG=C.UTF-8"}
+	if level := os.Getenv("CLAUDE_HUB_LOG_LEVEL"); level != "" {
+		cmd.Env = append(cmd.Env, "CLAUDE_HUB_LOG_LEVEL="+level)
+	}
 	cmd.Dir = r.Home
 	return cmd
 }
@@ -143,7 +151,8 @@ func (r *Rig) StartHub(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.Post(ctx, "/api/sign-in", map[string]string{"token": strings.TrimPrefix(link, "#")}, nil)
+	r.link = strings.TrimPrefix(link, "#")
+	return r.Post(ctx, "/api/sign-in", map[string]string{"token": r.link}, nil)
 }
 
 // HubPID and RunnerPID name the processes, to measure them.
@@ -168,7 +177,8 @@ func (r *Rig) StartRunner(ctx context.Context, script string, args ...string) er
 	if err != nil {
 		return err
 	}
-	if err := r.runOnce(key.Reveal(), r.runnerArgs("pair", "--hub", r.URL)...); err != nil {
+	r.key = key
+	if err := r.runOnce(key.Reveal(), r.runnerArgs("pair", "--hub", cmp.Or(r.Via, r.URL))...); err != nil {
 		return err
 	}
 	if err := r.runOnce(r.token, r.runnerArgs("token", "set", "--stdin")...); err != nil {
