@@ -5,6 +5,7 @@ package runner
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"claude-hub/internal/claudehub"
@@ -34,7 +35,6 @@ func TestPromptIsSentOnceAcrossRestarts(t *testing.T) {
 	id := c.session()
 	c.hub.wish(id, func(*wire.DesiredSession) {})
 	c.hub.awaitPhase(t, id, claudehub.PhaseAwake)
-	c.onDisk(StageReceived) // nothing yet: the ledger can be asked
 	for _, at := range []Stage{StageReceived, StagePasting, StageEntering, StageAccepted, StageOver} {
 		text := fmt.Sprintf("The Runner ends when this is %s, wait for me.", at)
 		p := c.hub.prompt(id, text)
@@ -43,7 +43,7 @@ func TestPromptIsSentOnceAcrossRestarts(t *testing.T) {
 			if at == StageOver {
 				server.Release("gate")
 			}
-			return slices.Index(stages, c.onDisk(at)[p]) >= slices.Index(stages, at)
+			return slices.Index(stages, c.onDisk()[p]) >= slices.Index(stages, at)
 		})
 		c.kill()
 		c.start()
@@ -69,7 +69,7 @@ func TestPromptIsSentOnceAcrossRestarts(t *testing.T) {
 var stages = []Stage{"", StageReceived, StagePasting, StageEntering, StageAccepted, StageOver}
 
 // onDisk returns the stages of all prompts as a Runner that starts now would find them.
-func (c *computer) onDisk(Stage) map[claudehub.PromptID]Stage {
+func (c *computer) onDisk() map[claudehub.PromptID]Stage {
 	c.t.Helper()
 	var rows []Entry
 	if err := c.state.db.SelectContext(c.t.Context(), &rows, "SELECT id, stage, life, n FROM prompts"); err != nil {
@@ -113,5 +113,40 @@ func TestChangesWaitForTheTurn(t *testing.T) {
 	o := c.hub.await(t, id, "the new generation", func(o claudehub.Observed) bool { return o.Generation == 2 })
 	if o.Phase != claudehub.PhaseAwake {
 		t.Errorf("the Session is %s", o.Phase)
+	}
+}
+
+// TestCancelledPromptLeavesTheBox: one that is cancelled when its text stands in Claude's input box, with Enter not
+// pressed, is never sent, and does not stand in the way of the next.
+func TestCancelledPromptLeavesTheBox(t *testing.T) {
+	c := newComputer(t)
+	server := c.withClaude(chat)
+	c.start()
+	id := c.session()
+	c.hub.wish(id, func(*wire.DesiredSession) {})
+	c.hub.awaitPhase(t, id, claudehub.PhaseAwake)
+	// Held right before Enter, which is written down first.
+	_, err := c.state.db.ExecContext(t.Context(),
+		`CREATE TRIGGER held BEFORE UPDATE ON prompts WHEN NEW.stage = 'entering' BEGIN SELECT RAISE(ABORT, 'held'); END`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const text = "first line\nsecond line, never to be sent"
+	p := c.hub.prompt(id, text)
+	box := func() string { return c.run(id, "tmux -S "+socket(c.life(id))+" capture-pane -p") }
+	until(t, "its text stands in the box", func() bool { return strings.Contains(box(), "never to be sent") })
+	until(t, "Enter was held", func() bool { return strings.Count(c.log.text(), "held") >= 2 })
+	c.hub.wish(id, func(d *wire.DesiredSession) { d.Prompts = nil })
+	until(t, "the box is empty", func() bool { return !strings.Contains(box(), "never to be sent") })
+	if _, err := c.state.db.ExecContext(t.Context(), "DROP TRIGGER held"); err != nil {
+		t.Fatal(err)
+	}
+	next := c.hub.prompt(id, "next")
+	c.hub.awaitPrompt(t, next, claudehub.PromptDone)
+	if asked(server, text) != 0 || asked(server, "next") != 1 {
+		t.Errorf("Claude got %+v", server.Log().Prompts)
+	}
+	if got := c.onDisk()[p]; got != StageOver {
+		t.Errorf("the cancelled prompt is %s", got)
 	}
 }
