@@ -15,7 +15,7 @@ import (
 // TestNoWishIsLost: a wish that comes as work begins ends that work, or the work is for it.
 func TestNoWishIsLost(t *testing.T) {
 	s := testSession(t, wire.DesiredSession{Desired: claudehub.WantAwake})
-	for n := range 2000 {
+	for n := range 50_000 {
 		was, now := claudehub.WantAwake, claudehub.WantAsleep
 		if n%2 == 1 {
 			was, now = now, was
@@ -135,6 +135,17 @@ func TestGoneStaysGone(t *testing.T) {
 	records, err = state.Records(t.Context())
 	if err != nil || records[0].Desired.Desired != claudehub.WantAsleep {
 		t.Errorf("remembered as %q, %v", records[0].Desired.Desired, err)
+	}
+}
+
+// TestStopComesBeforeTheNextPrompt: nothing is written to Claude while a Stop waits, or its Turn would be what is stopped.
+func TestStopComesBeforeTheNextPrompt(t *testing.T) {
+	p := queued("after the Stop")
+	s := testSession(t, wire.DesiredSession{StopAt: now(), Prompts: []claudehub.Prompt{p}})
+	s.receivePrompts(t.Context(), s.wanted())
+	s.deliver(t.Context(), &seat{}, true) // it has no terminal: whoever writes to it panics
+	if got := stage(t, s, p.ID); got != StageReceived {
+		t.Errorf("the prompt is %s", got)
 	}
 }
 
