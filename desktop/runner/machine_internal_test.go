@@ -45,6 +45,7 @@ var guest = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	leftovers = append(leftovers, dir)
 	path := filepath.Join(dir, "claude-hub-guest")
 	cmd := exec.Command("go", "build", "-o", path, "claude-hub/desktop/cmd/claude-hub-guest")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -3,6 +3,7 @@ package runner
 import (
 	"io"
 	"log/slog"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -10,8 +11,17 @@ import (
 	"claude-hub/internal/claudehub"
 )
 
+// leftovers are folders that serve all tests of this process.
+var leftovers []string
+
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"))
+	clean := goleak.Cleanup(func(code int) {
+		for _, dir := range leftovers {
+			_ = os.RemoveAll(dir) // the system's temporary folder
+		}
+		os.Exit(code)
+	})
+	goleak.VerifyTestMain(m, clean, goleak.IgnoreTopFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"))
 }
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
