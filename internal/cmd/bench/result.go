@@ -99,6 +99,27 @@ func (s samples) at(percent int) float64 {
 
 func (s samples) median() float64 { return s.at(50) }
 
+// rounds are samples taken round by round. What counts is the middle of the rounds' percentiles: a machine that does
+// something else for a second spoils one round, not the figure.
+type rounds []samples
+
+func (r rounds) at(percent int) float64 {
+	each := make([]float64, len(r))
+	for i, s := range r {
+		each[i] = s.at(percent)
+	}
+	slices.Sort(each)
+	return each[len(each)/2]
+}
+
+// timing is the result with a percentile of the rounds as its value; those of all samples stand beside.
+func (r rounds) timing(name, what string, percent int) result {
+	all := slices.Concat(r...)
+	t := timing(name, what, all, percent)
+	t.Value = figure(r.at(percent))
+	return t.noted("%d keys in %d rounds; p99 of all keys %s ms", len(all), len(r), figure(all.at(99)))
+}
+
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // timing is the result with a percentile of the samples as its value.
