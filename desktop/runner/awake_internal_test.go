@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -202,4 +203,35 @@ func TestUnwritableStageStopsAPrompt(t *testing.T) {
 	if got := c.run(id, "tmux -S "+socket(life)+" capture-pane -p"); strings.Count(got, "typed-twice") != 1 {
 		t.Errorf("the screen has:\n%s", got)
 	}
+}
+
+// TestNothingStartsBesideAnotherProcess: a copy of a Runner's state, on another machine say, must not start its Sessions
+// while the Hub says that another process has the lease; a Hub that is away stops nothing.
+func TestNothingStartsBesideAnotherProcess(t *testing.T) {
+	c := newComputer(t)
+	c.start()
+	id := c.session()
+	c.hub.wish(id, func(*wire.DesiredSession) {})
+	c.hub.awaitPhase(t, id, claudehub.PhaseAwake)
+	c.kill()
+	if err := c.backend.Stop(t.Context(), sandbox.ID(id), time.Second); err != nil {
+		t.Fatal(err)
+	}
+	refuse := func(status int) {
+		c.hub.mu.Lock()
+		defer c.hub.mu.Unlock()
+		c.hub.refuse, c.hub.refused = status, 0
+	}
+	refuse(http.StatusConflict)
+	c.start()
+	c.hub.told(t, "tries", func() bool { return c.hub.refused >= 4 })
+	c.nothingRuns(id)
+
+	refuse(http.StatusServiceUnavailable) // the other one is gone, and so is the Hub
+	until(t, "the Sandbox runs", func() bool {
+		boxes, err := c.backend.List(t.Context())
+		return err == nil && len(boxes) == 1 && boxes[0].State == sandbox.Running
+	})
+	refuse(0)
+	c.hub.awaitPhase(t, id, claudehub.PhaseAwake)
 }

@@ -20,6 +20,7 @@ type fakeHub struct {
 
 	mu       sync.Mutex
 	refuse   int // status for everything, when set
+	refused  int // how often
 	events   map[claudehub.EventID]wire.Event
 	order    []claudehub.EventID
 	lose     int // answers to events that are lost on the way back
@@ -62,7 +63,15 @@ func newFakeHub(t *testing.T) *fakeHub {
 			panic(http.ErrAbortHandler)
 		}
 		if refuse != 0 {
-			problem(w, refuse, claudehub.Unavailable, "The Hub is out of order.")
+			code := claudehub.Unavailable
+			if refuse == http.StatusConflict {
+				code = claudehub.Conflict
+			}
+			h.mu.Lock()
+			h.refused++
+			h.notifyLocked()
+			h.mu.Unlock()
+			problem(w, refuse, code, "The Hub is out of order.")
 			return
 		}
 		mux.ServeHTTP(w, r)

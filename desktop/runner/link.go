@@ -33,6 +33,8 @@ type link struct {
 // receiver is who acts on the Hub's messages. Its methods return fast.
 type receiver interface {
 	linked(up bool)
+	// unopposed says that no other process has this Runner's lease, as far as can be told: the Hub gave it, or is away.
+	unopposed()
 	snapshot(context.Context, wire.Snapshot) error
 	desired(context.Context, wire.DesiredSession) error
 	input(wire.Input)
@@ -89,6 +91,7 @@ func (l *link) Run(ctx context.Context) error {
 			return fmt.Errorf("link to the Hub: %w", err)
 		default:
 			refused = time.Time{}
+			l.to.unopposed()
 		}
 		l.log.Info("link to the Hub is down", "error", err)
 		wait.sleep(ctx)
@@ -118,6 +121,7 @@ func (l *link) connect(ctx context.Context) error {
 	}
 	c.ResponseValidator = func(_ *sse.Client, resp *http.Response) error {
 		if resp.StatusCode == http.StatusOK {
+			l.to.unopposed()
 			l.to.linked(true)
 			return nil
 		}

@@ -33,6 +33,8 @@ func (k *keeper) linked(up bool) {
 	}
 }
 
+func (k *keeper) unopposed() {}
+
 func (k *keeper) snapshot(ctx context.Context, m wire.Snapshot) error {
 	return k.state.SaveDesired(ctx, m.Seq, m.Sessions)
 }

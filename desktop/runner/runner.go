@@ -51,6 +51,8 @@ type Runner struct {
 	mu       sync.Mutex
 	sessions map[claudehub.SessionID]*session
 	arrivals chan *session // Sessions whose loops must be started
+	cleared  chan struct{} // closed by unopposed
+	clear    sync.Once
 	doctor   []claudehub.Finding
 	trouble  *claudehub.Finding // why what the Hub asks cannot be written down; nil when it can
 	unowned  []string
@@ -60,7 +62,7 @@ type Runner struct {
 
 // New builds a Runner. Nothing runs before Run.
 func New(cfg Config, state *State, hub *Hub, log *slog.Logger) *Runner {
-	r := &Runner{cfg: cfg, state: state, log: log, sessions: map[claudehub.SessionID]*session{}, arrivals: make(chan *session)}
+	r := &Runner{cfg: cfg, state: state, log: log, sessions: map[claudehub.SessionID]*session{}, arrivals: make(chan *session), cleared: make(chan struct{})}
 	wake := newSignal()
 	r.outbox = &outboxLoop{state: state, hub: hub, wake: wake, pause: newPause(), log: log}
 	r.status = &statusLoop{
@@ -114,8 +116,14 @@ func unlessOver(ctx context.Context, err error) error {
 	}
 }
 
-// superviseSessions owns the loops of all Sessions.
+// superviseSessions owns the loops of all Sessions. None begins while another process has this Runner's lease: a copy of
+// its state on another machine must not start every Session a second time.
 func (r *Runner) superviseSessions(ctx context.Context, remembered []*session) error {
+	select {
+	case <-r.cleared:
+	case <-ctx.Done():
+		return nil
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	start := func(s *session) {
 		g.Go(func() error { return s.Run(ctx) })
@@ -189,6 +197,8 @@ func (r *Runner) linked(up bool) {
 		s.screen.linkLost()
 	}
 }
+
+func (r *Runner) unopposed() { r.clear.Do(func() { close(r.cleared) }) }
 
 func (r *Runner) snapshot(ctx context.Context, m wire.Snapshot) error {
 	if err := r.take(ctx, m.Seq, m.Sessions); err != nil {

@@ -38,7 +38,7 @@ type pause struct {
 
 const (
 	minWait = 100 * time.Millisecond
-	maxWait = 10 * time.Second
+	maxWait = 3 * time.Second
 )
 
 func newPause() *pause { return &pause{minWait, newSignal()} }
