@@ -61,7 +61,8 @@ type TerminalState struct {
 // Flow control between Hub and browser, in bytes of binary messages not yet acknowledged.
 const (
 	// ViewerWindow is how much may be unacknowledged before a viewer counts as behind: it then gets nothing until it has
-	// caught up to ViewerResume, and then a snapshot.
-	ViewerWindow = 512 << 10
+	// caught up to ViewerResume, and then a snapshot. At 50 KB/s a viewer so sees output that is three seconds old at the
+	// most; with 100 ms to the Hub it still gets more than a terminal prints.
+	ViewerWindow = 128 << 10
 	ViewerResume = 32 << 10
 )

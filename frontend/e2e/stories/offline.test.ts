@@ -64,6 +64,10 @@ test('offline', async () => {
   expect(thief.status).toBe(1);
   expect(thief.stderr).toMatch(/(lease|already|another)/i);
   expect(rig.runner.running).toBe(true);
+  const started = execFileSync(join(root, 'bin/claude-hub-runner'), ['--dir', copy, 'sandboxes', 'list'], {
+    encoding: 'utf8',
+  });
+  expect(started.trim(), 'Sandboxes of the second one').toBe('');
   await me.type('still the first');
   await me.press('Enter');
   await me.sees('you said: still the first');
