@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -92,6 +93,74 @@ func (t Transcript) Check() (Condition, error) {
 	defer file.Close()
 	c, _, err := condition(file)
 	return c, transcriptError(err)
+}
+
+// maxHead is how long a line may be that is looked into; a longer one is a message.
+const maxHead = 1 << 20
+
+// HasMessage tells whether anybody said anything. Claude Code writes a few lines of its own first; a file with those alone
+// it neither resumes ("No conversation found") nor begins anew ("already in use").
+func (t Transcript) HasMessage() (bool, error) {
+	name, err := t.name()
+	if err != nil {
+		return false, err
+	}
+	f, err := openFolder(t.ConfigDir)
+	if err != nil {
+		return false, transcriptError(err)
+	}
+	defer f.close()
+	file, err := f.open(name)
+	if absent(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, transcriptError(err)
+	}
+	defer file.Close()
+	said, err := hasMessage(file)
+	return said, transcriptError(err)
+}
+
+func hasMessage(file *os.File) (bool, error) {
+	lines := bufio.NewReaderSize(io.NewSectionReader(file, 0, maxTranscript), maxHead)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return true, nil
+		}
+		var record struct{ Type string }
+		if json.Unmarshal(line, &record) == nil && (record.Type == "user" || record.Type == "assistant") {
+			return true, nil
+		}
+		if errors.Is(err, io.EOF) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+}
+
+// Clear sets a file aside that has no message in it, so that its id can begin a conversation. It leaves any other alone.
+func (t Transcript) Clear() error {
+	said, err := t.HasMessage()
+	if err != nil || said {
+		return err
+	}
+	name, err := t.name()
+	if err != nil {
+		return err
+	}
+	f, err := openFolder(t.ConfigDir)
+	if err != nil {
+		return transcriptError(err)
+	}
+	defer f.close()
+	if _, err := f.root.Lstat(name); absent(err) {
+		return nil
+	}
+	return transcriptError(f.setAside(name, "unused"))
 }
 
 // absent tells that there is no transcript: nothing there, or something that is no file.

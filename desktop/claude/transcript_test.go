@@ -77,6 +77,39 @@ func TestTranscriptStates(t *testing.T) {
 	}
 }
 
+// TestFileWithoutAMessage: Claude Code writes lines of its own before anybody says anything.
+func TestFileWithoutAMessage(t *testing.T) {
+	own := `{"type":"mode","mode":"normal"}` + "\n" + `{"type":"ai-title","text":"{\"type\":\"user\"}"}` + "\n"
+	for name, c := range map[string]struct {
+		content string
+		said    bool
+	}{
+		"own lines": {own, false},
+		"empty":     {"", false},
+		"a prompt":  {own + `{"type":"user","message":{}}` + "\n", true},
+		"an answer": {own + `{"type":"assistant","message":{}}`, true},
+		"long line": {own + `{"a":"` + strings.Repeat("x", 2<<20) + `"}` + "\n", true},
+	} {
+		tr, path := transcript(t, []byte(c.content))
+		if said, err := tr.HasMessage(); said != c.said || err != nil {
+			t.Errorf("%s: %t, %v", name, said, err)
+		}
+		if err := tr.Clear(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(path); (err == nil) != c.said {
+			t.Errorf("%s: cleared: %v", name, err)
+		}
+		if err := tr.Clear(); err != nil {
+			t.Errorf("%s, the second time: %v", name, err)
+		}
+	}
+	absent, _ := transcript(t, nil)
+	if said, err := absent.HasMessage(); said || err != nil {
+		t.Errorf("absent: %t, %v", said, err)
+	}
+}
+
 func TestTranscriptMissingAndTraps(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	put(t, outside, "{\"a\":1}\n{\"half")

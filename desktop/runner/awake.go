@@ -134,6 +134,8 @@ func (s *session) startSandbox(ctx context.Context, program string) error {
 // stop ends Claude and the Sandbox; what they wrote is on the Session's volumes.
 func (s *session) stop(ctx context.Context) error {
 	return s.step(ctx, claudehub.PhaseStopping, stepStop, stopLimit, func(ctx context.Context, _ func(string, float64)) error {
+		s.readReports(ctx, nil, maxAtEnd)
+		s.awaitWritten(ctx)
 		err := s.on.cfg.Backend.Stop(ctx, s.box(), stopGrace)
 		if err != nil {
 			return err

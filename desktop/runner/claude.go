@@ -105,6 +105,13 @@ func (s *session) openConversation(ctx context.Context, d wire.DesiredSession, t
 	}
 	switch found.State {
 	case claude.TranscriptOK:
+		said, err := t.HasMessage()
+		if err != nil {
+			return false, &stepError{step: stepHistory, err: err, retry: true}
+		}
+		if !said {
+			return s.unwrittenTranscript(ctx, t, l)
+		}
 		return true, nil
 	case claude.TranscriptBroken:
 		mended, err := t.Repair()
@@ -135,6 +142,49 @@ func (s *session) newestConversation() (string, bool) {
 		}
 	}
 	return newest, newest != ""
+}
+
+// unwrittenTranscript begins again where Claude ended before it wrote a message: there is nothing to resume, and its file
+// stands in the way of a beginning. A copy that has more is better than that.
+func (s *session) unwrittenTranscript(ctx context.Context, t claude.Transcript, l Local) (resume bool, err error) {
+	err = t.Clear()
+	restored := false
+	if err == nil {
+		restored, err = t.Restore(s.volume("backup"))
+	}
+	if err == nil && restored {
+		if resume, err = t.HasMessage(); err == nil && !resume {
+			err = t.Clear()
+		}
+	}
+	if err != nil {
+		return false, &stepError{step: stepHistory, err: err, retry: true}
+	}
+	if l.Talked && !resume {
+		s.notice(ctx, "Claude ended before it had written anything of the conversation, so it begins anew. The workspace is as it was.")
+	}
+	return resume, nil
+}
+
+// Claude writes a Turn's end down a moment after it reported it (seen: within a quarter of a second).
+const (
+	flushTime  = 700 * time.Millisecond
+	flushLook  = 250 * time.Millisecond
+	flushLimit = 3 * time.Second
+)
+
+// awaitWritten waits until Claude has written down the Turn that just ended, before Claude is ended: a finished Turn is
+// not to be lost by the person's quick hand.
+func (s *session) awaitWritten(ctx context.Context) {
+	size := int64(-1)
+	for ctx.Err() == nil && time.Since(s.turnEndedAt) < flushLimit {
+		found, err := s.transcript(s.facts()).Check()
+		if err != nil || found.Size == size && time.Since(s.turnEndedAt) > flushTime {
+			return
+		}
+		size = found.Size
+		newSignal().wait(ctx, flushLook)
+	}
 }
 
 // missingTranscript tells a conversation that never began from one that was lost, and brings a lost one back from the
@@ -211,6 +261,7 @@ const endTime = 5 * time.Second
 // first: one that loses its terminal may go on without it, using a whole core (seen).
 func (s *session) endClaude(ctx context.Context, seat *seat) error {
 	return s.step(ctx, claudehub.PhaseStarting, stepEnd, terminalLimit, func(ctx context.Context, _ func(string, float64)) error {
+		s.awaitWritten(ctx)
 		pid, err := s.runInBox(ctx, tmuxCommand(seat.life, "list-panes", "-F", "#{pane_pid}"))
 		if err != nil {
 			return err

@@ -298,6 +298,7 @@ func (s *session) accepted(ctx context.Context, text string) {
 
 // turnEnded closes the prompt whose Turn it was.
 func (s *session) turnEnded(ctx context.Context, why string) {
+	s.turnEndedAt = time.Now()
 	ledger, err := s.on.state.Ledger(ctx, s.id)
 	if err != nil {
 		s.log.Error("prompts not read", "error", err)

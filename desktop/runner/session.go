@@ -25,6 +25,8 @@ type session struct {
 	inputs  *inputs
 	// restarts that nobody asked for; of the loop's goroutine
 	restarts []time.Time
+	// when the last Turn ended; of the loop's goroutine
+	turnEndedAt time.Time
 
 	mu       sync.Mutex
 	desired  wire.DesiredSession

@@ -163,3 +163,46 @@ func TestPauseEndsWhenTheLinkIsBack(t *testing.T) {
 		}
 	})
 }
+
+// TestConversationThatWasNeverWritten: Claude ended before it wrote a message. Its file can neither be resumed nor begun
+// anew; it is set aside, a copy that has more takes its place, and one that has no more does not.
+func TestConversationThatWasNeverWritten(t *testing.T) {
+	own := `{"type":"mode","mode":"normal"}` + "\n"
+	said := own + `{"type":"user","message":{}}` + "\n"
+	for name, c := range map[string]struct {
+		file, copied string
+		resume       bool
+	}{
+		"written":                {said, "", true},
+		"unwritten":              {own, "", false},
+		"unwritten, copy too":    {own, own, false},
+		"unwritten, copy fuller": {own, said, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := testSession(t, wire.DesiredSession{})
+			id := claudehub.NewClaudeID()
+			if err := s.learn(t.Context(), func(l *Local) { l.ClaudeID, l.Talked = id, true }); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(s.volume("config"), "projects", "-workspace", id+".jsonl")
+			for file, content := range map[string]string{path: c.file, filepath.Join(s.volume("backup"), id+".jsonl"): c.copied} {
+				if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if content == "" {
+					continue
+				}
+				if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			resume, err := s.conversation(t.Context(), s.wanted())
+			if err != nil || resume != c.resume {
+				t.Errorf("resume %t, %v", resume, err)
+			}
+			if _, err := os.Stat(path); (err == nil) != c.resume {
+				t.Errorf("the file in the way: %v", err)
+			}
+		})
+	}
+}
