@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"claude-hub/internal/rig"
+	"claude-hub/internal/wire"
 )
 
 const (
@@ -69,7 +70,7 @@ func (b *bench) flood(ctx context.Context) (results []result, err error) {
 		timing("flood-quiet", "flood: Ctrl-C → quiet", mine, 50).against(base, bare.median()).budget(1000, 200).
 			noted("%s of yes, two viewers, one at 50 KB/s; worst %s ms", long, figure(mine.at(99))),
 		timing("flood-slow-viewer", "flood: Ctrl-C → the slow viewer has the end", late, 50).
-			noted("up to 512 KB may be under way to it, at 50 KB/s"),
+			noted("up to %d KB may be under way to it, at 50 KB/s", wire.ViewerWindow>>10),
 	}
 	return append(results, memory.results()...), nil
 }
