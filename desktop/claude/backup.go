@@ -25,26 +25,12 @@ const compared = 64 << 10
 // Backup copies the transcript's whole lines into a folder that the Sandbox cannot reach. Only what is new is copied.
 // A transcript that lost its end leaves the longer copy as it is; one that became another file has the old copy put
 // aside, as <id>.previous.jsonl.
-func (t Transcript) Backup(to string) (Copied, error) {
-	name, err := t.name()
-	if err != nil {
-		return Copied{}, err
-	}
-	f, err := openFolder(t.ConfigDir)
-	if err != nil {
-		return Copied{}, transcriptError(err)
-	}
-	defer f.close()
-	from, err := f.open(name)
-	if absent(err) {
-		return Copied{}, nil
-	}
-	if err != nil {
-		return Copied{}, transcriptError(err)
-	}
-	defer from.Close()
-	c, err := copyLines(from, filepath.Join(to, t.SessionID))
-	return c, transcriptError(err)
+func (t Transcript) Backup(to string) (c Copied, err error) {
+	err = t.reading(func(_ folder, _ string, file *os.File) (err error) {
+		c, err = copyLines(file, filepath.Join(to, t.SessionID))
+		return err
+	})
+	return c, err
 }
 
 func copyLines(from *os.File, base string) (Copied, error) {

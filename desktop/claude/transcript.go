@@ -72,27 +72,36 @@ func (t Transcript) name() (string, error) {
 	return path.Join("projects", notPlain.ReplaceAllString(t.Workspace, "-"), t.SessionID+".jsonl"), nil
 }
 
-// Check looks at the transcript's end. It changes nothing.
-func (t Transcript) Check() (Condition, error) {
+// reading opens the transcript and hands it on. One that is absent is not handed on, and no error.
+func (t Transcript) reading(do func(f folder, name string, file *os.File) error) error {
 	name, err := t.name()
 	if err != nil {
-		return Condition{}, err
+		return err
 	}
 	f, err := openFolder(t.ConfigDir)
 	if err != nil {
-		return Condition{}, transcriptError(err)
+		return transcriptError(err)
 	}
 	defer f.close()
 	file, err := f.open(name)
 	if absent(err) {
-		return Condition{State: TranscriptMissing}, nil
+		return nil
 	}
 	if err != nil {
-		return Condition{}, transcriptError(err)
+		return transcriptError(err)
 	}
 	defer file.Close()
-	c, _, err := condition(file)
-	return c, transcriptError(err)
+	return transcriptError(do(f, name, file))
+}
+
+// Check looks at the transcript's end. It changes nothing.
+func (t Transcript) Check() (Condition, error) {
+	c := Condition{State: TranscriptMissing}
+	err := t.reading(func(_ folder, _ string, file *os.File) (err error) {
+		c, _, err = condition(file)
+		return err
+	})
+	return c, err
 }
 
 // maxHead is how long a line may be that is looked into; a longer one is a message.
@@ -100,26 +109,12 @@ const maxHead = 1 << 20
 
 // HasMessage tells whether anybody said anything. Claude Code writes a few lines of its own first; a file with those alone
 // it neither resumes ("No conversation found") nor begins anew ("already in use").
-func (t Transcript) HasMessage() (bool, error) {
-	name, err := t.name()
-	if err != nil {
-		return false, err
-	}
-	f, err := openFolder(t.ConfigDir)
-	if err != nil {
-		return false, transcriptError(err)
-	}
-	defer f.close()
-	file, err := f.open(name)
-	if absent(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, transcriptError(err)
-	}
-	defer file.Close()
-	said, err := hasMessage(file)
-	return said, transcriptError(err)
+func (t Transcript) HasMessage() (said bool, err error) {
+	err = t.reading(func(_ folder, _ string, file *os.File) (err error) {
+		said, err = hasMessage(file)
+		return err
+	})
+	return said, err
 }
 
 func hasMessage(file *os.File) (bool, error) {
@@ -144,23 +139,13 @@ func hasMessage(file *os.File) (bool, error) {
 
 // Clear sets a file aside that has no message in it, so that its id can begin a conversation. It leaves any other alone.
 func (t Transcript) Clear() error {
-	said, err := t.HasMessage()
-	if err != nil || said {
-		return err
-	}
-	name, err := t.name()
-	if err != nil {
-		return err
-	}
-	f, err := openFolder(t.ConfigDir)
-	if err != nil {
-		return transcriptError(err)
-	}
-	defer f.close()
-	if _, err := f.root.Lstat(name); absent(err) {
-		return nil
-	}
-	return transcriptError(f.setAside(name, "unused"))
+	return t.reading(func(f folder, name string, file *os.File) error {
+		said, err := hasMessage(file)
+		if err != nil || said {
+			return err
+		}
+		return f.setAside(name, "unused")
+	})
 }
 
 // absent tells that there is no transcript: nothing there, or something that is no file.
@@ -227,30 +212,16 @@ func wholeLines(b []byte, fromStart bool) (keep int64, unended, found bool) {
 // Repair drops the broken tail and ends the last line, so that the conversation can be resumed. It never drops a line
 // that is whole. What it drops is kept beside the transcript. On a transcript that is whole, or missing, it does
 // nothing.
-func (t Transcript) Repair() (Mended, error) {
-	name, err := t.name()
-	if err != nil {
-		return Mended{}, err
-	}
-	f, err := openFolder(t.ConfigDir)
-	if err != nil {
-		return Mended{}, transcriptError(err)
-	}
-	defer f.close()
-	file, err := f.open(name)
-	if absent(err) {
-		return Mended{}, nil
-	}
-	if err != nil {
-		return Mended{}, transcriptError(err)
-	}
-	defer file.Close()
-	c, tail, err := condition(file)
-	if err != nil || c.State != TranscriptBroken {
-		return Mended{}, transcriptError(err)
-	}
-	m, err := f.mend(name, file, c, tail)
-	return m, transcriptError(err)
+func (t Transcript) Repair() (m Mended, err error) {
+	err = t.reading(func(f folder, name string, file *os.File) error {
+		c, tail, err := condition(file)
+		if err != nil || c.State != TranscriptBroken {
+			return err
+		}
+		m, err = f.mend(name, file, c, tail)
+		return err
+	})
+	return m, err
 }
 
 func (f folder) mend(name string, read *os.File, c Condition, tail []byte) (Mended, error) {

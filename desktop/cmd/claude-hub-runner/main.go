@@ -26,7 +26,7 @@ type cli struct {
 	Token     tokenCmd     `cmd:"" help:"The setup token that Claude Code runs with. It never leaves this machine."`
 	Doctor    doctorCmd    `cmd:"" help:"Say whether Sessions can run here, and how to mend what is in the way."`
 	Sandboxes sandboxesCmd `cmd:"" help:"The Sandboxes on this machine."`
-	Claude    claudeCmd    `cmd:"" help:"Fetch the pinned Claude Code and print its path."`
+	Claude    claudeCmd    `cmd:"" help:"Fetch the pinned Claude Code, verify all of it, and print its path."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }
 

@@ -189,7 +189,7 @@ func (*versionCmd) Run() error {
 
 type claudeCmd struct{}
 
-// Run fetches the pinned Claude Code, if it is not there, and prints its path.
+// Run fetches the pinned Claude Code, if it is not there, compares the whole of it with its checksum, and prints its path.
 func (*claudeCmd) Run(ctx context.Context, c *cli) error {
 	dir, err := c.stateDir()
 	if err != nil {
@@ -199,8 +199,12 @@ func (*claudeCmd) Run(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	p, err := claudeStore(dir, "").Program(ctx, platform, func(p claude.Progress) { fmt.Fprintln(os.Stderr, p.Step) })
+	store := claudeStore(dir, "")
+	p, err := store.Program(ctx, platform, func(p claude.Progress) { fmt.Fprintln(os.Stderr, p.Step) })
 	if err != nil {
+		return err
+	}
+	if err := store.Verify(ctx, platform); err != nil {
 		return err
 	}
 	fmt.Println(p.Path)
