@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"reflect"
 	"sync"
 	"time"
 
@@ -116,7 +117,7 @@ func (s *session) see(ctx context.Context, change func(*claudehub.Observed)) {
 	}
 	o := s.observed
 	s.mu.Unlock()
-	if o == old {
+	if reflect.DeepEqual(o, old) {
 		return
 	}
 	if err := s.on.state.SaveObserved(ctx, s.id, o); err != nil && ctx.Err() == nil {

@@ -22,6 +22,10 @@ type (
 	PromptID string
 	// EventID looks like evt_06d8m…. The Runner makes it, and the Hub stores each once.
 	EventID string
+	// EnvironmentID looks like env_06d8m….
+	EnvironmentID string
+	// BuildID looks like bld_06d8m…. Hub and Runner both make them.
+	BuildID string
 )
 
 const idAlphabet = "0123456789abcdefghijklmnopqrstuv"
@@ -60,6 +64,12 @@ func NewPromptID() PromptID { return PromptID(newID("pro_")) }
 // NewEventID makes a new id.
 func NewEventID() EventID { return EventID(newID("evt_")) }
 
+// NewEnvironmentID makes a new id.
+func NewEnvironmentID() EnvironmentID { return EnvironmentID(newID("env_")) }
+
+// NewBuildID makes a new id.
+func NewBuildID() BuildID { return BuildID(newID("bld_")) }
+
 // ParseSessionID and its siblings accept exactly what the New functions make.
 func ParseSessionID(s string) (SessionID, error) {
 	if !validID("ses_", s) {
@@ -90,6 +100,22 @@ func ParseEventID(s string) (EventID, error) {
 		return "", Errorf(Invalid, "That is not an event id.")
 	}
 	return EventID(s), nil
+}
+
+// ParseEnvironmentID accepts exactly what NewEnvironmentID makes.
+func ParseEnvironmentID(s string) (EnvironmentID, error) {
+	if !validID("env_", s) {
+		return "", Errorf(NotFound, "There is no Environment with that id.")
+	}
+	return EnvironmentID(s), nil
+}
+
+// ParseBuildID accepts exactly what NewBuildID makes.
+func ParseBuildID(s string) (BuildID, error) {
+	if !validID("bld_", s) {
+		return "", Errorf(NotFound, "There is no build with that id.")
+	}
+	return BuildID(s), nil
 }
 
 // NewClaudeID makes the UUID that Claude Code knows a conversation by.

@@ -18,6 +18,19 @@ const (
 	WantAwake    Desired = "awake"
 	WantAsleep   Desired = "asleep"
 	WantArchived Desired = "archived"
+	// WantDeleted ends the Session for good: its Sandbox, its workspace and its conversation are removed.
+	WantDeleted Desired = "deleted"
+)
+
+// Kind says what runs in a Session's terminal.
+type Kind string
+
+// The kinds of Session.
+const (
+	KindClaude Kind = "claude"
+	// KindLook is a shell in the Sandbox that a failed Build left: for a look inside. It cannot sleep; archiving it
+	// removes that Sandbox.
+	KindLook Kind = "look"
 )
 
 // Phase is what a Session is, as its Runner observed it.
@@ -33,6 +46,7 @@ const (
 	PhaseAsleep    Phase = "asleep"
 	PhaseFailed    Phase = "failed"
 	PhaseArchived  Phase = "archived"
+	PhaseDeleted   Phase = "deleted" // nothing of it is left on the Runner's machine
 )
 
 // Activity is what Claude does while awake.
@@ -53,8 +67,14 @@ type Session struct {
 	Creator PersonID  `json:"creator"`
 	Runner  RunnerID  `json:"runner"`
 	Source  Source    `json:"source"`
+	Kind    Kind      `json:"kind" enum:"claude,look"`
+	// Environment is nil for the default recipe. Another one counts from the next wake.
+	Environment *EnvironmentRef `json:"environment,omitempty"`
+	Build       BuildID         `json:"build,omitempty" doc:"kind look: whose Sandbox it is"`
+	// Forwards are the ports that shall be reachable on the Runner's machine.
+	Forwards []Forward `json:"forwards"`
 
-	Desired Desired `json:"desired" enum:"awake,asleep,archived"`
+	Desired Desired `json:"desired" enum:"awake,asleep,archived,deleted"`
 	Model   string  `json:"model" doc:"a model's alias or name; 'default' is Claude Code's own choice"`
 	Effort  string  `json:"effort" doc:"low, medium, high, xhigh, max; 'default' is Claude Code's own choice"`
 	// Generation rises with each change of what is desired; Observed.Generation says which one the Runner has acted on.
@@ -73,7 +93,7 @@ type Source struct {
 
 // Observed is the Runner's word on a Session.
 type Observed struct {
-	Phase      Phase    `json:"phase" enum:"new,preparing,starting,awake,stopping,asleep,failed,archived"`
+	Phase      Phase    `json:"phase" enum:"new,preparing,starting,awake,stopping,asleep,failed,archived,deleted"`
 	Activity   Activity `json:"activity,omitempty" enum:"ready,busy,needs_you,unknown" doc:"while awake"`
 	Generation int64    `json:"generation"`
 	Step       *Step    `json:"step,omitempty" doc:"while preparing, starting or stopping"`
@@ -85,7 +105,67 @@ type Observed struct {
 	// SandboxLink is the hop from Runner to Sandbox.
 	SandboxLink Link      `json:"sandbox_link"`
 	Since       time.Time `json:"since" doc:"when phase or activity last changed"`
+
+	// Environment is the version that the Sandbox runs on; nil for the default recipe, or before the first wake.
+	Environment *EnvironmentRef `json:"environment,omitempty"`
+	// Build is what the Session waits for, while preparing.
+	Build   BuildID `json:"build,omitempty"`
+	Figures Figures `json:"figures"`
+	Ports   []Port  `json:"ports"`
+	// Checks are what was looked at after the machine slept, and Checked when.
+	Checks  []Check   `json:"checks"`
+	Checked time.Time `json:"checked,omitzero"`
 }
+
+// Figures are what a Session takes on its machine. They are rounded, so that they change only when it matters.
+type Figures struct {
+	CPU         float64 `json:"cpu" doc:"of one processor: 1 is one whole; while awake"`
+	CPUs        int     `json:"cpus" doc:"that it may use; 0 for no limit"`
+	Memory      int64   `json:"memory" doc:"bytes; while awake"`
+	MemoryLimit int64   `json:"memory_limit" doc:"0 for no limit"`
+	Disk        int64   `json:"disk" doc:"bytes of its workspace, configuration and system; also asleep and archived"`
+	DiskLimit   int64   `json:"disk_limit" doc:"of workspace and configuration; 0 for no limit"`
+	// Freed is what deleting gave back to the machine's disk.
+	Freed int64 `json:"freed,omitempty"`
+}
+
+// Forward asks for a port of the Sandbox to be reachable on the Runner's machine, on its loopback.
+type Forward struct {
+	Port int `json:"port" minimum:"1" maximum:"65535" doc:"in the Sandbox"`
+	// Same asks for the same number on the Runner's machine, as a sign-in's callback address needs; otherwise any free one.
+	Same bool `json:"same"`
+}
+
+// MaxForwards bounds a Session's Forwards.
+const MaxForwards = 20
+
+// Port is one that something listens on in the Sandbox, or that is forwarded.
+type Port struct {
+	Port    int    `json:"port"`
+	Process string `json:"process,omitempty" doc:"who listens; empty when nobody does, or it cannot be told"`
+	Listens bool   `json:"listens"`
+	// Local is where it is reachable on the Runner's machine: "127.0.0.1:41234"; empty when it is not forwarded.
+	Local string `json:"local,omitempty"`
+	Error string `json:"error,omitempty" doc:"why a forward that was asked for is not there"`
+}
+
+// Check is one thing that was looked at in a Sandbox after its machine slept.
+type Check struct {
+	Name   string     `json:"name" enum:"clock,agent,network,tmux,claude"`
+	State  CheckState `json:"state" enum:"running,ok,repaired,failed"`
+	Detail string     `json:"detail,omitempty"`
+}
+
+// CheckState is what a Check found.
+type CheckState string
+
+// The states of a Check.
+const (
+	CheckRunning  CheckState = "running"
+	CheckOK       CheckState = "ok"
+	CheckRepaired CheckState = "repaired"
+	CheckFailed   CheckState = "failed"
+)
 
 // Step is one named part of preparing, starting or stopping.
 type Step struct {

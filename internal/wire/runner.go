@@ -13,13 +13,24 @@ const (
 	EventsPath = "/runner/v1/events" // POST Events → EventsReply
 	// ScreenPath takes Frames (POST, application/octet-stream); the answer, 204, is the acknowledgement.
 	ScreenPath = "/runner/v1/sessions/{id}/screen"
+	// VariablesPath and BuildVariablesPath answer with Variables (GET). The Runner asks when a Session starts or a build
+	// begins, and keeps the answer in memory alone.
+	VariablesPath      = "/runner/v1/sessions/{id}/variables"
+	BuildVariablesPath = "/runner/v1/builds/{id}/variables"
+	// BuildLogPath takes bytes of a build's log from ?offset=N on (POST, application/octet-stream, at most MaxLogChunk) and
+	// answers with a LogReply. A build that the Hub does not know is claudehub.NotFound.
+	BuildLogPath = "/runner/v1/builds/{id}/log"
 )
 
-// Kinds of event on the stream. Snapshot and desired have an id, which rises per Runner, and are repeated after
+// MaxLogChunk bounds one upload of a build's log.
+const MaxLogChunk = 256 << 10
+
+// Kinds of event on the stream. Snapshot, desired and machine have an id, which rises per Runner, and are repeated after
 // Last-Event-ID. The others are ephemeral: sent once to who is connected, without an id.
 const (
 	EventSnapshot   = "snapshot"   // Snapshot
 	EventDesired    = "desired"    // DesiredSession
+	EventMachine    = "machine"    // DesiredMachine
 	EventInput      = "input"      // Input
 	EventResize     = "resize"     // Resize
 	EventAttach     = "attach"     // Attach
@@ -41,6 +52,34 @@ const MaxEvent = 64 << 20
 type Snapshot struct {
 	Seq      int64            `json:"seq"`
 	Sessions []DesiredSession `json:"sessions"`
+	Machine  DesiredMachine   `json:"machine"`
+}
+
+// DesiredMachine is what is desired of the Runner's machine as a whole, all of it each time.
+type DesiredMachine struct {
+	Seq int64 `json:"seq"`
+	// Builds are those that are not final, the oldest first.
+	Builds []DesiredBuild `json:"builds"`
+	// Reclaim is the number of the last Reclaim that was asked for: the Runner does one when it is higher than what it did
+	// last, and says so in Machine.Storage.Reclaimed. What names the kinds of claudehub.StorageItem to remove.
+	Reclaim int64    `json:"reclaim"`
+	What    []string `json:"what"`
+}
+
+// DesiredBuild is a build that the Runner shall make, or give up. Of builds with the same hash it makes one.
+type DesiredBuild struct {
+	ID          claudehub.BuildID        `json:"id"`
+	Environment claudehub.EnvironmentRef `json:"environment"`
+	Recipe      claudehub.Recipe         `json:"recipe"`
+	Cancel      bool                     `json:"cancel"`
+	// Again asks to build although an image of this recipe is there.
+	Again bool `json:"again"`
+}
+
+// DesiredEnvironment is the recipe of the version that a Session is to run on.
+type DesiredEnvironment struct {
+	claudehub.EnvironmentRef
+	Recipe claudehub.Recipe `json:"recipe"`
 }
 
 // DesiredSession is all that the Runner must know to make one Session so. It is whole each time: whatever was missed
@@ -55,6 +94,14 @@ type DesiredSession struct {
 	Model      string              `json:"model"`
 	Effort     string              `json:"effort"`
 	Generation int64               `json:"generation"`
+	Kind       claudehub.Kind      `json:"kind"` // "" is claude
+	// Build, with kind look, is whose Sandbox it is.
+	Build claudehub.BuildID `json:"build,omitempty"`
+	// Environment is nil for the default recipe.
+	Environment *DesiredEnvironment `json:"environment,omitempty"`
+	// Variables names the state of the Variables that the Session gets at its next start; "" when it has none.
+	Variables string              `json:"variables"`
+	Forwards  []claudehub.Forward `json:"forwards"`
 	// Conversation rises when the person chose to start a new conversation, after a transcript was lost.
 	Conversation int64 `json:"conversation"`
 	// StopAt asks to interrupt a Turn that began before it; zero when nobody asked.
@@ -142,6 +189,40 @@ type Superseded struct {
 type Status struct {
 	Machine  claudehub.Machine `json:"machine"`
 	Sessions []ObservedSession `json:"sessions"`
+	Builds   []ObservedBuild   `json:"builds"`
+}
+
+// ObservedBuild is how far a build has come. One that the Hub does not know yet was begun for a Session whose image was
+// not there: the Hub then makes its row, if the Environment is one that a Session of this Runner's has.
+type ObservedBuild struct {
+	ID          claudehub.BuildID       `json:"id"`
+	Environment claudehub.EnvironmentID `json:"environment"`
+	Version     int                     `json:"version"`
+	Hash        string                  `json:"hash"`
+	Session     claudehub.SessionID     `json:"session,omitempty"` // for which it was begun
+	State       claudehub.BuildState    `json:"state"`
+	Steps       []claudehub.BuildStep   `json:"steps"`
+	Failure     *claudehub.Failure      `json:"failure,omitempty"`
+	Line        int                     `json:"line,omitempty"`
+	Kept        time.Time               `json:"kept,omitzero"`
+}
+
+// Variables are what a Session's or a build's processes get.
+type Variables struct {
+	Revision string     `json:"revision"`
+	Items    []Variable `json:"items"`
+}
+
+// Variable is one with its value. It is kept in memory and given to Exec alone.
+type Variable struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Secret bool   `json:"secret"`
+}
+
+// LogReply says how much of a log the Hub has: the Runner goes on from there.
+type LogReply struct {
+	Offset int64 `json:"offset"`
 }
 
 // ObservedSession is one Session's observed state.
@@ -154,6 +235,8 @@ type ObservedSession struct {
 type StatusReply struct {
 	// Gone are Sessions in the Status that the Hub has no row for.
 	Gone []claudehub.SessionID `json:"gone"`
+	// GoneBuilds are builds in the Status that the Hub has no row for and makes none: the Runner forgets them.
+	GoneBuilds []claudehub.BuildID `json:"gone_builds"`
 }
 
 // Events is a batch from the Runner's outbox. The Hub stores each id once and answers those it has.
@@ -175,13 +258,29 @@ const (
 	ReportTurn EventKind = "turn"
 	// ReportNotice: something the person should find in the Session's history.
 	ReportNotice EventKind = "notice"
+	// ReportDevcontainer: a clone has devcontainer files; Text is a Devcontainer. It seeds an Environment.
+	ReportDevcontainer EventKind = "devcontainer"
+)
+
+// Devcontainer is what a repository says of its development container, as it was read from a clone.
+type Devcontainer struct {
+	Path string `json:"path"` // of devcontainer.json
+	JSON string `json:"json"`
+	// Files are those that it names and that are plain text, by their path beside it: a feature's install.sh, say.
+	Files map[string]string `json:"files"`
+}
+
+// Bounds of a Devcontainer, in bytes.
+const (
+	MaxDevcontainerFile = 64 << 10
+	MaxDevcontainer     = 256 << 10
 )
 
 // Event is one thing that happened in a Session and must reach the Hub, however late.
 type Event struct {
 	ID      claudehub.EventID   `json:"id"`
 	Session claudehub.SessionID `json:"session"`
-	Kind    EventKind           `json:"kind" enum:"prompt,turn,notice"`
+	Kind    EventKind           `json:"kind" enum:"prompt,turn,notice,devcontainer"`
 	At      time.Time           `json:"at"`
 
 	Prompt claudehub.PromptID    `json:"prompt,omitempty"`

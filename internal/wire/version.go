@@ -6,7 +6,9 @@ import "claude-hub/internal/claudehub"
 // line here:
 //
 //	1  2026-11-29  first: stream with snapshot and Last-Event-ID, status, events, screen
-const Protocol = 1
+//	2  2026-11-29  Environments, builds and their logs, Variables, forwards, figures, delete, reclaim. A Runner of protocol 1
+//	   ignores what it does not know: its Sessions run on the default recipe.
+const Protocol = 2
 
 // OldestRunner is the oldest protocol that this Hub still serves.
 const OldestRunner = 1
