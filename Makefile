@@ -4,10 +4,11 @@ GOLANGCI_VERSION := v2.15.0
 BINS := bin/claude-hub bin/claude-hub-runner bin/claude-hub-guest bin/standin-anthropic
 APP := hub/web/dist/index.html
 E2E ?= all
+MICROVM ?= all
 # What the front end is built from; the tests' own files are not part of it.
 APP_FILES := $(shell find frontend -not -path '*/node_modules*' -not -path 'frontend/e2e/*' -type f 2>/dev/null)
 
-.PHONY: help run demo test test-go test-web e2e bench lint fmt generate check clean build needs needs-test FORCE
+.PHONY: help run demo test test-go test-web e2e bench microvm lint fmt generate check clean build needs needs-test FORCE
 
 help: ## list these targets
 	@grep -hE '^[a-z0-9-]+:.*?## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1|/' | column -t -s '|'
@@ -54,6 +55,10 @@ test-web: frontend/node_modules/.package-lock.json
 
 e2e: needs-test build ## the end-to-end stories, or one: make e2e E2E=main-job
 	cd frontend && node e2e/run.mjs $(E2E)
+
+microvm: build ## the stories in real microVMs, in an emulated machine; or one: make microvm MICROVM=main-job
+	@build/needs.sh microvm
+	build/microvm/suite.sh $(MICROVM)
 
 bench: needs-test build ## measure against the baselines; writes bench/results.json
 	go run ./internal/cmd/bench

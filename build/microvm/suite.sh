@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# The microVM suite: boots the emulated machine, runs the component tests of the microsandbox Backend and the end-to-end
+# stories in it, and turns it off. Usage: suite.sh [all|core|components|STORY]...
+# MICROVM_RUN is where logs and the way in are kept; MICROVM_KEEP=yes leaves the machine on, for a look inside:
+#   ssh -F $MICROVM_RUN/config machine
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+run=${MICROVM_RUN:-$(mktemp -d /tmp/microvm.XXXXXX)}
+all=(main-job sleep-wake kill relay-reach environment-build build-fails variables two-vms-one-wedged machine-sleep reclaim port)
+core='components main-job environment-build variables'
+wanted=${*:-all}
+[ "$wanted" != core ] || wanted=$core
+
+machine=build/microvm/machine.sh
+finish() {
+  if [ "${MICROVM_KEEP:-}" = yes ]; then
+    echo "The machine stays on: ssh -F $run/config machine; $machine down $run"
+  else
+    $machine down "$run"
+    [ -n "${MICROVM_RUN:-}" ] || rm -rf "$run"
+  fi
+}
+
+began=$SECONDS
+if ! ssh -F "$run/config" -O check machine 2>/dev/null; then
+  $machine up "$run"
+fi
+trap finish EXIT
+trap 'exit 130' INT TERM
+echo "The machine is up after $((SECONDS - began)) s."
+
+passed=0 failed=0 lost=()
+count() { # NAME RC
+  if [ "$2" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)) lost+=("$1"); fi
+}
+
+# Every test of the package by itself, so that one that ends the process does not hide the others.
+components() {
+  local tests=$run/microsandbox package=./desktop/sandbox/microsandbox rc=0 name verdict
+  mkdir -p "$tests"
+  CGO_ENABLED=0 go test -c -o "$tests/microsandbox.test" $package
+  [ ! -d ${package#./}/testdata ] || cp -r ${package#./}/testdata "$tests/"
+  cp bin/claude-hub-guest "$tests/"
+  $machine put "$run" "$tests" /srv/microsandbox
+  $machine sh "$run" 'cd /srv/microsandbox && CLAUDE_HUB_MICROVM=1 CLAUDE_HUB_BASE_TAR=/opt/base/rootfs.tar PATH=$PATH:/srv/microsandbox
+    timeout 1200 ./microsandbox.test -test.v -test.timeout 19m' </dev/null | tee "$run/components.log" || rc=$?
+  while read -r verdict name; do
+    [ "$verdict" = PASS: ] && count "$name" 0 || count "$name" 1
+  done < <(sed -nE 's/^--- (PASS:|FAIL:) ([^ ]+).*/\1 \2/p' "$run/components.log")
+  [ "$rc" = 0 ] || grep -q '^--- FAIL' "$run/components.log" || count 'the component tests' "$rc"
+}
+
+stories() { # NAME...
+  local rc=0 report=$run/stories.json name state
+  rm -f "$report"
+  $machine put "$run" bin /srv/bin
+  (cd frontend && CLAUDE_HUB_MACHINE=$run CLAUDE_HUB_STORIES_REPORT=$report node e2e/run.mjs "$@") || rc=$?
+  [ -e "$report" ] || { count "the stories" 1; return; }
+  while read -r state name; do
+    [ "$state" = passed ] && count "$name" 0 || count "$name" 1
+  done < <(node -p 'JSON.parse(require("fs").readFileSync(process.argv[1])).testResults.map((f) =>
+    (f.status === "passed" ? "passed " : "failed ") + require("path").basename(f.name, ".test.ts")).join("\n")' "$report")
+}
+
+names=()
+for w in $wanted; do
+  case $w in
+  all) components; names+=("${all[@]}") ;;
+  components) components ;;
+  *) names+=("$w") ;;
+  esac
+done
+[ ${#names[@]} = 0 ] || stories "${names[@]}"
+
+for name in "${lost[@]}"; do echo "failed: $name"; done
+echo "$passed passed, $failed failed (microVM suite, $((SECONDS - began)) s)"
+[ "$failed" = 0 ]
