@@ -3,7 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { join, resolve } from 'node:path';
 
 export default function setup(): void {
-  if (process.env.CLAUDE_HUB_TEST_CLAUDE) return;
+  // The emulated machine has its own.
+  if (process.env.CLAUDE_HUB_TEST_CLAUDE || process.env.CLAUDE_HUB_MACHINE) return;
   const root = resolve(import.meta.dirname, '../..');
   const path = execFileSync(
     join(root, 'bin/claude-hub-runner'),

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { eventually } from './programs';
+import { eventually, slower } from './wait';
 
 const program = [
   '/usr/bin/chromium',
@@ -51,7 +51,7 @@ export class Visitor {
     options: Parameters<Browser['newContext']>[0] = { viewport: desktop },
   ): Promise<Visitor> {
     const context = await browser.newContext(options);
-    context.setDefaultTimeout(30_000);
+    context.setDefaultTimeout(30_000 * slower);
     return new Visitor(context, await context.newPage(), story);
   }
 

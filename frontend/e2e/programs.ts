@@ -1,108 +1,13 @@
 // The real programs of one story: Hub, Runner and the stand-in for Anthropic, each in a folder of the story's own, on
 // loopback, with their logs kept.
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { cpSync, createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { join, resolve } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { files, place, quote, root, there } from './place';
+import { Program } from './program';
+import { freePort, slower } from './wait';
 
-export const root = resolve(import.meta.dirname, '../..');
 const bin = (name: string) => join(root, 'bin', name);
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  return new Promise((done, fail) => {
-    const server = createServer();
-    server.once('error', fail);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => done(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
-}
-
-/** Waits until a probe gives something, or fails with what it was waiting for. */
-export async function eventually<T>(what: string, probe: () => T | Promise<T>, seconds = 30): Promise<NonNullable<T>> {
-  const end = Date.now() + seconds * 1000;
-  let last: unknown;
-  for (;;) {
-    try {
-      const value = await probe();
-      if (value !== undefined && value !== null && value !== false) return value as NonNullable<T>;
-    } catch (error) {
-      last = error;
-    }
-    if (Date.now() > end) throw new Error(`waited ${seconds} s for ${what}${last ? `: ${last}` : ''}`);
-    await new Promise((tick) => setTimeout(tick, 50));
-  }
-}
-
-/** One program that can be ended politely or not, and started again. */
-export class Program {
-  private child?: ChildProcess;
-  readonly out: string;
-
-  constructor(
-    readonly name: string,
-    private readonly argv: () => string[],
-    private readonly folder: string,
-    private readonly env: Record<string, string> = {},
-  ) {
-    this.out = join(folder, `${name}.out`);
-  }
-
-  get pid(): number {
-    if (!this.child?.pid) throw new Error(`${this.name} does not run`);
-    return this.child.pid;
-  }
-
-  get running(): boolean {
-    return this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null;
-  }
-
-  start(): void {
-    const [file = '', ...args] = this.argv();
-    writeFileSync(this.out, '');
-    const child = spawn(file, args, {
-      cwd: this.folder,
-      env: { PATH: process.env.PATH ?? '', HOME: this.folder, LANG: 'C.UTF-8', ...this.env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    child.stdout.pipe(createWriteStream(this.out, { flags: 'a' }));
-    child.stderr.pipe(createWriteStream(join(this.folder, `${this.name}.log`), { flags: 'a' }));
-    child.on('error', (error) => writeFileSync(join(this.folder, `${this.name}.log`), String(error), { flag: 'a' }));
-    this.child = child;
-  }
-
-  /** Ends the program with a signal and waits until it is gone. */
-  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
-    const child = this.child;
-    if (!child || !this.running) return;
-    const gone = new Promise((done) => child.once('exit', done));
-    child.kill(signal);
-    await gone;
-  }
-
-  /** The first match of a pattern in what it printed. */
-  async says(pattern: RegExp, seconds = 30): Promise<RegExpMatchArray> {
-    return eventually(
-      `${this.name} to print ${pattern}`,
-      () => {
-        const match = readFileSync(this.out, 'utf8').match(pattern);
-        if (!match && !this.running) throw new Error(`${this.name} ended: ${this.log().slice(-2000)}`);
-        return match;
-      },
-      seconds,
-    );
-  }
-
-  log(): string {
-    try {
-      return readFileSync(join(this.folder, `${this.name}.log`), 'utf8');
-    } catch {
-      return '';
-    }
-  }
-}
 
 export interface RigOptions {
   /** The stand-in's script: a file of scripts/. */
@@ -129,6 +34,10 @@ export class Rig {
     return `http://127.0.0.1:${this.port}`;
   }
 
+  private readonly opened: number[] = [];
+  private readonly runnerProgram = join(place.bin, 'claude-hub-runner');
+
+  /** Of the Runner, on its machine. */
   get runnerDir(): string {
     return join(this.home, 'runner');
   }
@@ -136,6 +45,7 @@ export class Rig {
   async start(options: RigOptions = {}): Promise<void> {
     this.port = await freePort();
     mkdirSync(join(this.home, 'logs'));
+    there(`mkdir -p -m 700 ${quote(this.home)}`);
     const logs = join(this.home, 'logs');
     const tokenFile = join(this.home, 'token');
     writeFileSync(tokenFile, this.token, { mode: 0o600 });
@@ -165,6 +75,8 @@ export class Rig {
     await this.hub.says(/Sign in: (\S+)/);
 
     const hubForRunner = options.hubForRunner ? await options.hubForRunner(this.url) : this.url;
+    this.open(hubForRunner);
+    this.open(this.anthropicURL);
     const key = execFileSync(
       bin('claude-hub'),
       ['runner', 'add', '--data', join(this.home, 'hub'), '--name', 'test-machine'],
@@ -176,16 +88,18 @@ export class Rig {
     this.runner = new Program(
       'runner',
       () => [
-        bin('claude-hub-runner'),
+        this.runnerProgram,
         '--dir',
         this.runnerDir,
         'run',
         '--anthropic-url',
         this.anthropicURL,
         '--stand-in',
+        ...this.sandboxArgs(),
         ...claudeArgs(options.shell),
       ],
       logs,
+      { there: this.home },
     );
     this.runner.start();
   }
@@ -195,12 +109,19 @@ export class Rig {
   }
 
   runnerCommand(args: string[], input = ''): string {
-    return execFileSync(bin('claude-hub-runner'), ['--dir', this.runnerDir, ...args], {
-      input,
-      encoding: 'utf8',
-      timeout: 60_000,
-      env: { PATH: process.env.PATH ?? '', HOME: this.home },
-    });
+    const words = [`HOME=${this.home}`, this.runnerProgram, '--dir', this.runnerDir, ...args].map(quote);
+    return there(`exec env ${words.join(' ')}`, input, 60 * slower);
+  }
+
+  /** Lets the Runner, wherever it is, reach an address of this machine's loopback. */
+  private open(address: string): void {
+    const port = Number(new URL(address).port);
+    place.open(port);
+    this.opened.push(port);
+  }
+
+  private sandboxArgs(): string[] {
+    return place.backend === 'bubblewrap' ? [] : ['--backend', 'microsandbox', '--cpus', '1', '--memory', '1536'];
   }
 
   /** A new sign-in link: each works once. */
@@ -230,11 +151,16 @@ export class Rig {
   /** Ends everything. The logs stay, in a folder beside the story's pictures. */
   async stop(story: string): Promise<void> {
     await this.runner?.end();
-    this.runnerCommand(['sandboxes', 'stop']);
-    await this.hub?.end();
-    await this.anthropic?.end();
-    cpSync(join(this.home, 'logs'), join(import.meta.dirname, 'out', story, 'logs'), { recursive: true });
-    rmSync(this.home, { recursive: true, force: true });
+    try {
+      this.runnerCommand(['sandboxes', 'stop']);
+    } finally {
+      await this.hub?.end();
+      await this.anthropic?.end();
+      for (const port of this.opened) place.close(port);
+      cpSync(join(this.home, 'logs'), join(import.meta.dirname, 'out', story, 'logs'), { recursive: true });
+      rmSync(this.home, { recursive: true, force: true });
+      files.remove(this.home);
+    }
   }
 }
 
@@ -254,6 +180,7 @@ export interface StandInLog {
 
 /** One copy of Claude Code serves all stories. */
 function claudeArgs(shell = false): string[] {
-  const path = shell ? join(root, 'internal/rig/shell.sh') : process.env.CLAUDE_HUB_TEST_CLAUDE;
+  if (shell) return ['--claude', join(root, 'internal/rig/shell.sh')];
+  const path = place.backend === 'bubblewrap' ? process.env.CLAUDE_HUB_TEST_CLAUDE : '/opt/claude/claude';
   return path ? ['--claude', path] : [];
 }

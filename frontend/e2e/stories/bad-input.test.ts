@@ -3,8 +3,10 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { eventually, freePort, Program, root } from '../programs';
+import { root } from '../place';
+import { Program } from '../program';
 import { story } from '../story';
+import { eventually, freePort } from '../wait';
 
 const { rig, person } = story('bad-input');
 const bin = (name: string) => join(root, 'bin', name);

@@ -1,8 +1,8 @@
 // A first prompt given with the Session goes in once, as soon as Claude is ready; more are queued, in order, cancelled
 // or answered; each shows how far it is. Long ones go in whole.
 import { expect, test } from 'vitest';
-import { eventually } from '../programs';
 import { story } from '../story';
+import { eventually } from '../wait';
 
 const { rig, person } = story('first-prompt');
 

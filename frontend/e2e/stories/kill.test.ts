@@ -2,8 +2,8 @@
 // prompt is sent twice, the history is there.
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { eventually } from '../programs';
 import { story } from '../story';
+import { eventually } from '../wait';
 
 const { rig, person } = story('kill');
 

@@ -1,8 +1,8 @@
 // The main job: sign in, start a Session, watch its steps, drive Claude in the browser, close the tab, find the same
 // screen on another device size, sleep, wake with the history, archive.
 import { expect, test } from 'vitest';
-import { eventually } from '../programs';
 import { story } from '../story';
+import { eventually } from '../wait';
 
 const { rig, person } = story('main-job');
 

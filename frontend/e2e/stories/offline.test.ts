@@ -5,8 +5,9 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { eventually, root } from '../programs';
+import { root } from '../place';
 import { story } from '../story';
+import { eventually } from '../wait';
 
 const { rig, person } = story('offline');
 

@@ -2,8 +2,8 @@
 // link is cut, the Hub is restarted, the Runner is restarted. Each time the same screen is there, typing works again,
 // and nothing typed is lost or doubled.
 import { expect, test } from 'vitest';
-import { eventually } from '../programs';
 import { story } from '../story';
+import { eventually } from '../wait';
 import { Wire } from '../wire';
 
 const toHub = new Wire(() => rig.port); // between Runner and Hub

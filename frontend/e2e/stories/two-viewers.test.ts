@@ -1,8 +1,8 @@
 // Two viewers of different sizes, one of them slow. One owns the size; the other is letterboxed and can claim it. A flood
 // does not delay Ctrl-C, the fast one is not held up by the slow one, and the slow one ends at the current screen.
 import { expect, test } from 'vitest';
-import { eventually } from '../programs';
 import { story } from '../story';
+import { eventually } from '../wait';
 
 const { rig, person } = story('two-viewers', { shell: true });
 

@@ -1,0 +1,104 @@
+// One program of a story that can be ended politely or not, and started again. Where it runs makes no difference.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createWriteStream, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { place, quote, there } from './place';
+import { eventually } from './wait';
+
+export interface ProgramOptions {
+  /** Added to the small environment that programs get. */
+  env?: Record<string, string>;
+  /** The folder to run in where the Runner runs; without it the program runs here. */
+  there?: string;
+}
+
+export class Program {
+  private child?: ChildProcess;
+  readonly out: string;
+
+  constructor(
+    readonly name: string,
+    private readonly argv: () => string[],
+    private readonly folder: string,
+    private readonly options: ProgramOptions = {},
+  ) {
+    this.out = join(folder, `${name}.out`);
+  }
+
+  get pid(): number {
+    if (!this.child?.pid) throw new Error(`${this.name} does not run`);
+    return this.child.pid;
+  }
+
+  get running(): boolean {
+    return this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  private get pidFile(): string {
+    return join(this.options.there ?? this.folder, `${this.name}.pid`);
+  }
+
+  private command(): string[] {
+    const far = this.options.there;
+    if (!far) return this.argv();
+    const env = { HOME: far, LANG: 'C.UTF-8', ...this.options.env };
+    const words = [...Object.entries(env).map(([name, value]) => `${name}=${value}`), ...this.argv()].map(quote);
+    return place.shell(`cd ${quote(far)} && echo $$ >${quote(this.pidFile)} && exec env ${words.join(' ')}`);
+  }
+
+  start(): void {
+    const [file = '', ...args] = this.command();
+    writeFileSync(this.out, '');
+    const child = spawn(file, args, {
+      cwd: this.folder,
+      env: { PATH: process.env.PATH ?? '', HOME: this.folder, LANG: 'C.UTF-8', ...this.options.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    child.stdout.pipe(createWriteStream(this.out, { flags: 'a' }));
+    child.stderr.pipe(createWriteStream(join(this.folder, `${this.name}.log`), { flags: 'a' }));
+    child.on('error', (error) => writeFileSync(join(this.folder, `${this.name}.log`), String(error), { flag: 'a' }));
+    this.child = child;
+  }
+
+  /** Ends the program with a signal and waits until it is gone. */
+  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    const child = this.child;
+    if (!child || !this.running) return;
+    const gone = new Promise((done) => child.once('exit', done));
+    if (this.options.there) {
+      const pid = there(`cat ${quote(this.pidFile)}`).trim();
+      there(`kill -${signal.slice(3)} ${pid} || true`);
+      await eventually(
+        `${this.name} to end`,
+        () => !this.running || there(`kill -0 ${pid} 2>/dev/null || echo gone`) !== '',
+        60,
+      );
+      // What carried its output may hang on a child that it left.
+      setTimeout(() => child.kill('SIGKILL'), 1000);
+    } else {
+      child.kill(signal);
+    }
+    await gone;
+  }
+
+  /** The first match of a pattern in what it printed. */
+  async says(pattern: RegExp, seconds = 30): Promise<RegExpMatchArray> {
+    return eventually(
+      `${this.name} to print ${pattern}`,
+      () => {
+        const match = readFileSync(this.out, 'utf8').match(pattern);
+        if (!match && !this.running) throw new Error(`${this.name} ended: ${this.log().slice(-2000)}`);
+        return match;
+      },
+      seconds,
+    );
+  }
+
+  log(): string {
+    try {
+      return readFileSync(join(this.folder, `${this.name}.log`), 'utf8');
+    } catch {
+      return '';
+    }
+  }
+}
