@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Says what programs are missing, in one line, and installs them where that is possible without a question: on Debian
-# and Ubuntu, as root. Usage: needs.sh run|test|base|microvm
+# and Ubuntu, as root. Usage: needs.sh run|test|microvm
 set -euo pipefail
 
 missing=() packages=()
@@ -18,9 +18,6 @@ if [ "$(uname -s)" = Linux ]; then
   [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] || { missing+=(ca-certificates); packages+=(ca-certificates); }
 fi
 what=${1:-run}
-if [ "$what" = base ] || [ "$what" = microvm ]; then
-  need debootstrap debootstrap
-fi
 if [ "$what" = microvm ]; then
   need qemu-system-x86_64 qemu-system-x86
   need mkfs.ext4 e2fsprogs
@@ -30,6 +27,7 @@ if [ "$what" = microvm ]; then
   what=test # the stories run here
 fi
 if [ "$what" = test ]; then
+  [ "$(uname -s)" != Linux ] || need debootstrap debootstrap # for the base that Environments are built from
   command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || { missing+=(chromium); packages+=(chromium); }
   ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1 || { missing+=(postgresql); packages+=(postgresql); }
   need gnome-keyring-daemon gnome-keyring

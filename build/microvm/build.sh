@@ -146,7 +146,7 @@ END
 
 # The version that the Runner itself wants.
 msb_version() {
-  sed -nE 's/.*Version *= *"([0-9]+\.[0-9]+\.[0-9]+)".*/\1/p' "$root"/desktop/sandbox/microsandbox/*.go 2>/dev/null | head -n 1
+  sed -nE 's/^const Pinned = "([0-9.]+)"$/\1/p' "$root/desktop/sandbox/microsandbox/msb.go"
 }
 
 claude_program() {
@@ -159,7 +159,7 @@ machine() {
   kernel=$(kernel_package)
   [ -n "$kernel" ] || { apt-get update -qq >/dev/null; kernel=$(kernel_package); }
   [ -n "$kernel" ] || die "apt knows no linux-image-cloud-$architecture; the machine is made from Debian's packages."
-  msb_version=${CLAUDE_HUB_MSB_VERSION:-$(msb_version)}
+  msb_version=$(msb_version)
   [ -n "$msb_version" ] || die "the version of msb cannot be read from desktop/sandbox/microsandbox."
   claude=$(claude_program)
   base=$(base)

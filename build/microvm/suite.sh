@@ -42,7 +42,7 @@ components() {
   [ ! -d ${package#./}/testdata ] || cp -r ${package#./}/testdata "$tests/"
   cp bin/claude-hub-guest "$tests/"
   $machine put "$run" "$tests" /srv/microsandbox
-  $machine sh "$run" 'cd /srv/microsandbox && CLAUDE_HUB_MICROVM=1 CLAUDE_HUB_BASE_TAR=/opt/base/rootfs.tar PATH=$PATH:/srv/microsandbox
+  $machine sh "$run" 'cd /srv/microsandbox && CLAUDE_HUB_MICROVM=1 CLAUDE_HUB_BASE_TAR=/opt/base/rootfs.tar CLAUDE_HUB_PATIENCE=20
     timeout 1200 ./microsandbox.test -test.v -test.timeout 19m' </dev/null | tee "$run/components.log" || rc=$?
   while read -r verdict name; do
     [ "$verdict" = PASS: ] && count "$name" 0 || count "$name" 1

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { Api } from './api';
 import { eventually, slower } from './wait';
 
 const program = [
@@ -33,6 +34,7 @@ export async function launch(): Promise<Browser> {
 export class Visitor {
   readonly trouble: string[] = [];
   private shots = 0;
+  private origin = '';
 
   private constructor(
     readonly context: BrowserContext,
@@ -57,10 +59,29 @@ export class Visitor {
 
   /** Another page of the same signed-in person. */
   async another(): Promise<Visitor> {
-    return new Visitor(this.context, await this.context.newPage(), this.story);
+    const other = new Visitor(this.context, await this.context.newPage(), this.story);
+    other.origin = this.origin;
+    return other;
+  }
+
+  /** The API, as this person. */
+  get api(): Api {
+    return new Api(this.page, this.origin);
+  }
+
+  async open(session: string): Promise<void> {
+    await this.page.goto(`${this.origin}/sessions/${session}`);
+  }
+
+  /** Runs a command line in the Session, as Claude Code's "!" does, and waits for its answer. */
+  async shell(command: string, answer: string | RegExp, seconds = 60): Promise<string> {
+    await this.type(`!${command}`);
+    await this.press('Enter');
+    return this.sees(answer, seconds);
   }
 
   async signIn(link: string): Promise<void> {
+    this.origin = new URL(link).origin;
     await this.page.goto(link);
     await this.page
       .getByRole('heading', { name: /sessions/i })

@@ -54,6 +54,18 @@ function emulated(run: string): Place {
 const run = process.env.CLAUDE_HUB_MACHINE;
 export const place: Place = run ? emulated(run) : here;
 
+/** The Debian that Environments are built from in the stories: a folder and an image's archive, on the Runner's machine. */
+export function base(): { directory: string; archive: string } {
+  const folder = run
+    ? '/opt/base'
+    : execFileSync(join(root, 'build/microvm/build.sh'), ['base'], {
+        encoding: 'utf8',
+        timeout: 900_000,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      }).trim();
+  return { directory: join(folder, 'rootfs'), archive: join(folder, 'archive.tar') };
+}
+
 /** Runs a script there and gives what it printed. A script that fails is an error with what it said. */
 export function there(script: string, input: string | Buffer = '', seconds = 120): string {
   const [file = '', ...args] = place.shell(script);
