@@ -1,40 +1,11 @@
 // kill -9 of claude, tmux, the Sandbox, the Runner and the Hub, each in mid-Turn: the Session recovers by itself, no
 // prompt is sent twice, the history is there.
-import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { kill } from '../sandbox';
 import { story } from '../story';
 import { eventually } from '../wait';
 
 const { rig, person } = story('kill');
-
-/** The processes of the rig's one Sandbox whose program has a name, by host pid. */
-function pids(name: RegExp): number[] {
-  const found: number[] = [];
-  for (const pid of readdirSync('/proc').filter((d) => /^\d+$/.test(d))) {
-    try {
-      const environ = readFileSync(`/proc/${pid}/environ`, 'utf8');
-      const cmdline = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-      // The stand-in's address names this rig among whatever else runs here.
-      if (environ.includes(rig.anthropicURL) && name.test(cmdline)) found.push(Number(pid));
-    } catch {
-      // it has ended meanwhile, or is not ours to read
-    }
-  }
-  return found;
-}
-
-const kill9 = (pid: number) => void process.kill(pid, 'SIGKILL');
-
-/** The Sandbox's first process: the ancestor of its Claude that is number 1 in there. */
-function sandboxInit(): number {
-  let pid = pids(/\/opt\/claude-hub\/claude/)[0] ?? 0;
-  while (pid > 1) {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    if (/NSpid:.*\s1$/m.test(status)) return pid;
-    pid = Number(status.match(/PPid:\s+(\d+)/)?.[1]);
-  }
-  throw new Error('the Sandbox has no first process');
-}
 
 test('kill', async () => {
   const me = await person();
@@ -43,9 +14,9 @@ test('kill', async () => {
   await me.status(/ready/i);
 
   const victims: [string, () => void | Promise<void>][] = [
-    ['claude', () => pids(/^\/opt\/claude-hub\/claude/).forEach(kill9)],
-    ['tmux', () => pids(/^tmux .*new-session/).forEach(kill9)],
-    ['sandbox', () => kill9(sandboxInit())],
+    ['claude', () => kill(rig, id, 'claude')],
+    ['tmux', () => kill(rig, id, 'tmux')],
+    ['sandbox', () => kill(rig, id, 'sandbox')],
     [
       'runner',
       async () => {
@@ -61,7 +32,7 @@ test('kill', async () => {
       },
     ],
   ];
-  for (const [name, kill] of victims) {
+  for (const [name, strike] of victims) {
     const prompt = `take your time, ${name}`;
     await me.page.getByTestId('prompt-box').fill(prompt);
     await me.page.getByRole('button', { name: /^(Send|Queue) prompt$/ }).click();
@@ -71,7 +42,7 @@ test('kill', async () => {
       60,
     );
     await me.status(/working/i);
-    await kill();
+    await strike();
     await rig.release('gate');
     await me.status(/ready/i, 120).catch((error) => {
       throw new Error(`${name}: ${error.message}\n${rig.runner.log().slice(-3000)}`);

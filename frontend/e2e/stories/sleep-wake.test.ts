@@ -1,9 +1,9 @@
 // Sleep and wake: the history is intact, resumed by its id; no prompt is sent again; model and effort can be changed
 // awake and asleep; a cut transcript is mended and said; a lost one comes back from the Runner's copy, and when that is gone
 // too the person chooses.
-import { appendFileSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { files } from '../place';
 import { story } from '../story';
 
 const { rig, person } = story('sleep-wake');
@@ -15,7 +15,7 @@ test('sleep-wake', async () => {
   await me.status(/ready/i);
   const folder = join(rig.runnerDir, 'sessions', id);
   const transcripts = join(folder, 'config/projects/-workspace');
-  const name = readdirSync(transcripts).find((f) => f.endsWith('.jsonl'));
+  const name = files.list(transcripts).find((f) => f.endsWith('.jsonl'));
   expect(name).toBeDefined();
   const transcript = join(transcripts, name ?? '');
   const sleep = async () => {
@@ -47,9 +47,9 @@ test('sleep-wake', async () => {
   // T9: the last line is cut in half, in the middle of an emoji. The earlier Turns are there, and a notice says so.
   await me.status(/ready/i);
   await sleep();
-  const whole = readFileSync(transcript);
+  const whole = files.read(transcript);
   const half = Buffer.from('{"type":"user","message":{"role":"user","content":"half 🙂"}}');
-  appendFileSync(transcript, half.subarray(0, half.indexOf(0xf0) + 2));
+  files.append(transcript, half.subarray(0, half.indexOf(0xf0) + 2));
   await wake();
   await me.sees('which model is this');
   await me.page
@@ -57,11 +57,11 @@ test('sleep-wake', async () => {
     .first()
     .waitFor();
   await me.shot('mended');
-  expect(readFileSync(transcript).subarray(0, whole.length).equals(whole)).toBe(true);
+  expect(files.read(transcript).subarray(0, whole.length).equals(whole)).toBe(true);
 
   // The transcript is gone: the Runner's copy takes its place.
   await sleep();
-  rmSync(transcript);
+  files.remove(transcript);
   await wake();
   await me.sees('remember the word heliotrope');
   await me.page
@@ -71,8 +71,8 @@ test('sleep-wake', async () => {
 
   // The copy is gone too: a clear choice, no bare shell.
   await sleep();
-  rmSync(transcript);
-  for (const f of readdirSync(join(folder, 'backup'))) rmSync(join(folder, 'backup', f));
+  files.remove(transcript);
+  for (const f of files.list(join(folder, 'backup'))) files.remove(join(folder, 'backup', f));
   await me.act('Wake');
   await me.status(/failed/i);
   await me.page
