@@ -66,6 +66,10 @@ export function base(): { directory: string; archive: string } {
   return { directory: join(folder, 'rootfs'), archive: join(folder, 'archive.tar') };
 }
 
+/** Runs a script here, where the Hub is. */
+export const locally = (script: string) =>
+  execFileSync('bash', ['-c', script], { encoding: 'utf8', timeout: 120_000, maxBuffer: 64 << 20 });
+
 /** Runs a script there and gives what it printed. A script that fails is an error with what it said. */
 export function there(script: string, input: string | Buffer = '', seconds = 120): string {
   const [file = '', ...args] = place.shell(script);

@@ -60,13 +60,22 @@ export class Program {
     this.child = child;
   }
 
+  private get pidThere(): string {
+    return there(`cat ${quote(this.pidFile)}`).trim();
+  }
+
+  /** Sends a signal to a program that runs where the Runner runs. */
+  signal(name: 'STOP' | 'CONT'): void {
+    there(`kill -${name} ${this.pidThere}`);
+  }
+
   /** Ends the program with a signal and waits until it is gone. */
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     const child = this.child;
     if (!child || !this.running) return;
     const gone = new Promise((done) => child.once('exit', done));
     if (this.options.there) {
-      const pid = there(`cat ${quote(this.pidFile)}`).trim();
+      const pid = this.pidThere;
       there(`kill -${signal.slice(3)} ${pid} || true`);
       await eventually(
         `${this.name} to end`,
