@@ -1,7 +1,25 @@
 import createClient from 'openapi-fetch';
 import { problemFrom, unreachable } from './problem';
 import type { paths } from './schema.gen';
-import type { NewSession, SessionChange, SessionVerb } from './types';
+import type {
+  Build,
+  Environment,
+  EnvironmentChange,
+  EnvironmentVersion,
+  Forward,
+  FoundSeed,
+  NewSession,
+  Recipe,
+  RepoItem,
+  Runner,
+  Seeded,
+  SeedRequest,
+  Session,
+  SessionChange,
+  SessionVerb,
+  StorageItem,
+  Variable,
+} from './types';
 
 const timeout = 20_000; // ms for any answer
 
@@ -26,6 +44,40 @@ async function items<T>(call: Promise<{ data?: { items: T[] | null }; error?: un
   return (await got(call)).items ?? [];
 }
 
+async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      method,
+      headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
+      body: body === undefined ? null : JSON.stringify(body),
+      signal: AbortSignal.timeout(timeout),
+    });
+  } catch {
+    throw unreachable();
+  }
+  const text = await response.text();
+  let data: unknown;
+  try {
+    data = text === '' ? undefined : JSON.parse(text);
+  } catch {
+    data = undefined;
+  }
+  if (!response.ok) throw problemFrom(response.status, data);
+  return data as T;
+}
+const listOf = async <T>(path: string) => (await ask<{ items: T[] | null }>('GET', path)).items ?? [];
+
+/** Scope is whose Variables: an Environment's or a Repo's. */
+export type Scope = { environment: string } | { repo: string };
+
+function variablesPath(scope: Scope, name?: string): string {
+  const last = name === undefined ? '' : `/${encodeURIComponent(name)}`;
+  return 'environment' in scope
+    ? `/api/environments/${scope.environment}/variables${last}`
+    : `/api/repo-variables${last}?repo=${encodeURIComponent(scope.repo)}`;
+}
+
 const by = (id: string) => ({ params: { path: { id } } });
 
 /** calls are all that the pages ask of the Hub, but for events and terminals. */
@@ -36,17 +88,43 @@ export const calls = {
   signOut: () => got(http.POST('/api/sign-out')),
   signIns: () => items(http.GET('/api/sign-ins')),
   revoke: (id: string) => got(http.DELETE('/api/sign-ins/{id}', by(id))),
-  sessions: (archived: boolean) => items(http.GET('/api/sessions', { params: { query: { archived } } })),
-  session: (id: string) => got(http.GET('/api/sessions/{id}', by(id))),
-  create: (body: NewSession) => got(http.POST('/api/sessions', { body })),
-  change: (id: string, body: SessionChange) => got(http.PATCH('/api/sessions/{id}', { ...by(id), body })),
-  verb: (id: string, verb: SessionVerb) => got(http.POST(`/api/sessions/{id}/${verb}`, by(id))),
+  sessions: (archived: boolean) => listOf<Session>(`/api/sessions?archived=${archived}`),
+  session: (id: string) => ask<Session>('GET', `/api/sessions/${id}`),
+  create: (body: NewSession) => ask<Session>('POST', '/api/sessions', body),
+  change: (id: string, body: SessionChange) => ask<Session>('PATCH', `/api/sessions/${id}`, body),
+  verb: (id: string, verb: SessionVerb) => ask<Session>('POST', `/api/sessions/${id}/${verb}`),
+  deleteSession: (id: string) => ask<Session>('DELETE', `/api/sessions/${id}`),
+  forward: (id: string, body: Forward) => ask<Session>('POST', `/api/sessions/${id}/ports`, body),
+  unforward: (id: string, port: number) => ask<Session>('DELETE', `/api/sessions/${id}/ports/${port}`),
   prompts: (id: string) => items(http.GET('/api/sessions/{id}/prompts', by(id))),
   prompt: (id: string, text: string, request: string) =>
     got(http.POST('/api/sessions/{id}/prompts', { ...by(id), body: { text, request } })),
   cancelPrompt: (id: string, prompt: string) =>
     got(http.POST('/api/sessions/{id}/prompts/{prompt}/cancel', { params: { path: { id, prompt } } })),
   history: (id: string) => items(http.GET('/api/sessions/{id}/history', by(id))),
-  runners: () => items(http.GET('/api/runners')),
-  renameRunner: (id: string, name: string) => got(http.PATCH('/api/runners/{id}', { ...by(id), body: { name } })),
+  runners: () => listOf<Runner>('/api/runners'),
+  renameRunner: (id: string, name: string) => ask<Runner>('PATCH', `/api/runners/${id}`, { name }),
+  reclaim: (id: string, what: StorageItem['kind'][]) => ask<Runner>('POST', `/api/runners/${id}/reclaim`, { what }),
+
+  environments: (archived: boolean) => listOf<Environment>(`/api/environments?archived=${archived}`),
+  environment: (id: string) => ask<Environment>('GET', `/api/environments/${id}`),
+  newEnvironment: (name: string, recipe: Recipe) => ask<Environment>('POST', '/api/environments', { name, recipe }),
+  changeEnvironment: (id: string, body: EnvironmentChange) =>
+    ask<Environment>('PATCH', `/api/environments/${id}`, body),
+  environmentVerb: (id: string, verb: 'archive' | 'unarchive') =>
+    ask<Environment>('POST', `/api/environments/${id}/${verb}`),
+  versions: (id: string) => listOf<EnvironmentVersion>(`/api/environments/${id}/versions`),
+  builds: (id: string) => listOf<Build>(`/api/environments/${id}/builds`),
+  startBuild: (id: string, runner: string, again: boolean) =>
+    ask<Build>('POST', `/api/environments/${id}/builds`, { runner, again }),
+  build: (id: string) => ask<Build>('GET', `/api/builds/${id}`),
+  cancelBuild: (id: string) => ask<Build>('POST', `/api/builds/${id}/cancel`),
+  lookInside: (id: string) => ask<Session>('POST', `/api/builds/${id}/look`),
+  variables: (scope: Scope) => listOf<Variable>(variablesPath(scope)),
+  putVariable: (scope: Scope, name: string, value: string, secret: boolean) =>
+    ask<Variable>('PUT', variablesPath(scope, name), { value, secret }),
+  removeVariable: (scope: Scope, name: string) => ask<undefined>('DELETE', variablesPath(scope, name)),
+  repos: () => listOf<RepoItem>('/api/repo-variables/repos'),
+  seeds: () => listOf<FoundSeed>('/api/seeds'),
+  seed: (body: SeedRequest) => ask<Seeded>('POST', '/api/environments/seed', body),
 };

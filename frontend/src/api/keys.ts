@@ -8,4 +8,12 @@ export const keys = {
   prompts: (id: string) => ['prompts', id] as const,
   history: (id: string, updated: string) => ['history', id, updated] as const,
   runners: ['runners'] as const,
+  environments: (archived: boolean) => ['environments', { archived }] as const,
+  environment: (id: string) => ['environment', id] as const,
+  versions: (id: string) => ['versions', id] as const,
+  builds: (environment: string) => ['builds', environment] as const,
+  build: (id: string) => ['build', id] as const,
+  variables: (owner: string) => ['variables', owner] as const,
+  repos: ['repos'] as const,
+  seeds: ['seeds'] as const,
 };

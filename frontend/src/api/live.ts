@@ -3,7 +3,7 @@ import { useSyncExternalStore } from 'react';
 import { type HubLink, listen } from './events';
 import { keys } from './keys';
 import type { ServerEvent } from './sse';
-import type { Prompt, Runner, Session } from './types';
+import type { Build, Environment, Prompt, Runner, Session } from './types';
 
 let hubLink: HubLink = { state: 'connecting', since: Date.now() };
 const watchers = new Set<() => void>();
@@ -45,6 +45,10 @@ export function apply(client: QueryClient, e: ServerEvent) {
       return putRunner(client, JSON.parse(e.data) as Runner);
     case 'prompt':
       return putPrompt(client, JSON.parse(e.data) as Prompt);
+    case 'environment':
+      return putEnvironment(client, JSON.parse(e.data) as Environment);
+    case 'build':
+      return putBuild(client, JSON.parse(e.data) as Build);
   }
 }
 
@@ -53,13 +57,40 @@ export function putSession(client: QueryClient, s: Session) {
   const known = client.getQueryData<Session>(keys.session(s.id));
   if (known && known.updated > s.updated) return;
   client.setQueryData(keys.session(s.id), s);
-  const archived = s.desired === 'archived';
+  const gone = s.observed.phase === 'deleted';
+  const archived = s.desired === 'archived' || s.desired === 'deleted';
   for (const list of [false, true]) {
-    client.setQueryData<Session[]>(keys.sessions(list), (old) => old && place(old, s, list === archived));
+    client.setQueryData<Session[]>(keys.sessions(list), (old) => old && place(old, s, !gone && list === archived));
   }
 }
 
-function putRunner(client: QueryClient, r: Runner) {
+/** putEnvironment places an Environment in its lists and on its page. A new version makes the list of versions old. */
+export function putEnvironment(client: QueryClient, e: Environment) {
+  const known = client.getQueryData<Environment>(keys.environment(e.id));
+  if (known && known.updated > e.updated) return;
+  client.setQueryData(keys.environment(e.id), e);
+  if (known?.version !== e.version) void client.invalidateQueries({ queryKey: keys.versions(e.id) });
+  for (const list of [false, true]) {
+    client.setQueryData<Environment[]>(
+      keys.environments(list),
+      (old) => old && place(old, e, list === e.archived).toSorted((a, b) => a.name.localeCompare(b.name)),
+    );
+  }
+}
+
+/** putBuild places a build among its Environment's, the newest first. */
+export function putBuild(client: QueryClient, b: Build) {
+  const known = client.getQueryData<Build>(keys.build(b.id));
+  if (known && known.updated > b.updated) return;
+  client.setQueryData(keys.build(b.id), b);
+  client.setQueryData<Build[]>(
+    keys.builds(b.environment),
+    (old) => old && place(old, b, true).toSorted((x, y) => (x.created < y.created ? 1 : -1)),
+  );
+}
+
+/** putRunner places a Runner in the list. */
+export function putRunner(client: QueryClient, r: Runner) {
   client.setQueryData<Runner[]>(keys.runners, (old) => old && place(old, r, true));
 }
 

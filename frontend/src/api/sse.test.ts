@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { SseParser } from './sse';
 
 const stream =
-  ': hi\n\nevent: session\r\ndata: {"id":"ses_한글🙂"}\r\n\r\n: ping\n\nevent: ready\ndata: {}\n\ndata: a\ndata: b\n\n';
+  ': hi\n\nevent: session\r\ndata: {"id":"ses_한글🙂"}\r\n\r\n: ping\n\nid: 42\nevent: ready\ndata: {}\n\ndata: a\ndata: b\n\n';
 const want = [
   { event: 'session', data: '{"id":"ses_한글🙂"}' },
-  { event: 'ready', data: '{}' },
+  { event: 'ready', data: '{}', id: '42' },
   { event: 'message', data: 'a\nb' },
 ];
 

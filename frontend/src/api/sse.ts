@@ -1,6 +1,7 @@
 export interface ServerEvent {
   event: string;
   data: string;
+  id?: string;
 }
 
 /** maxEvent bounds what is kept of one event; a Session's row is far smaller. */
@@ -13,6 +14,7 @@ const maxEvent = 4 << 20;
 export class SseParser {
   #rest = '';
   #event = '';
+  #id: string | undefined;
   #data: string[] = [];
   #size = 0;
 
@@ -30,9 +32,11 @@ export class SseParser {
 
   #line(line: string): ServerEvent | undefined {
     if (line === '') {
-      const event = { event: this.#event || 'message', data: this.#data.join('\n') };
+      const event: ServerEvent = { event: this.#event || 'message', data: this.#data.join('\n') };
+      if (this.#id !== undefined) event.id = this.#id;
       const any = this.#data.length > 0;
       this.#event = '';
+      this.#id = undefined;
       this.#data = [];
       this.#size = 0;
       return any ? event : undefined;
@@ -42,6 +46,7 @@ export class SseParser {
     const field = colon < 0 ? line : line.slice(0, colon);
     const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
     if (field === 'event') this.#event = value;
+    if (field === 'id') this.#id = value;
     if (field === 'data') {
       this.#data.push(value);
       this.#size += value.length;

@@ -5,6 +5,7 @@ import { useRef, useState } from 'react';
 import { Problem } from '~/api/problem';
 import { hubQuery, sessionQuery } from '~/api/queries';
 import type { Runner, Session } from '~/api/types';
+import { LookBanner } from '~/modules/build/LookBanner';
 import { LinkLine } from '~/modules/link/LinkLine';
 import { PromptBox } from '~/modules/prompt/PromptBox';
 import { Drawer } from '~/modules/session/Drawer';
@@ -91,6 +92,7 @@ function Loaded({ session, status, runner }: Props) {
         <Strip>Demo: the answers in this Session come from a stand-in, not from Anthropic.</Strip>
       )}
       <SessionHeader session={session} status={status} />
+      {session.kind === 'look' && session.build && <LookBanner build={session.build} />}
       {session.observed.notice && <Notice text={session.observed.notice} />}
       <div className={classes.middle}>
         <div className={classes.left}>
@@ -110,9 +112,9 @@ function Loaded({ session, status, runner }: Props) {
               onLeave={() => focus('[data-testid="prompt-box"]')}
             />
           ) : (
-            <StatePanel session={session} status={status} />
+            <StatePanel session={session} status={status} runnerName={runnerName} />
           )}
-          {session.desired !== 'archived' && (
+          {session.kind !== 'look' && session.desired !== 'archived' && session.desired !== 'deleted' && (
             <div className={classes.prompt}>
               <PromptBox
                 session={session.id}

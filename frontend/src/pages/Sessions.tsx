@@ -49,7 +49,7 @@ export function Sessions() {
   const { statusOf } = useStatuses();
 
   const lines = (sessions.data ?? [])
-    .filter((s) => (s.desired === 'archived') === archived)
+    .filter((s) => (s.desired === 'archived' || s.desired === 'deleted') === archived)
     .map((session) => ({ session, status: statusOf(session) }))
     .sort((a, b) => b.status.since - a.status.since || (a.session.id < b.session.id ? 1 : -1));
   const count = counts(lines.map((l) => l.status));

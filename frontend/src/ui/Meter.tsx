@@ -3,7 +3,7 @@ import classes from './Meter.module.css';
 interface Part {
   name: string;
   value: number;
-  kind: 'ours' | 'others';
+  kind: 'ours' | 'images' | 'reclaimable' | 'others';
 }
 
 interface Props {
@@ -12,10 +12,12 @@ interface Props {
   text: string;
   total: number;
   parts: Part[];
+  /** legend names each part below the bar, with its size as it is written. */
+  legend?: (value: number) => string;
 }
 
 /** Meter shows how much of something is used, and by whom. */
-export function Meter({ label, text, total, parts }: Props) {
+export function Meter({ label, text, total, parts, legend }: Props) {
   const used = parts.reduce((sum, p) => sum + p.value, 0);
   return (
     <div>
@@ -43,6 +45,17 @@ export function Meter({ label, text, total, parts }: Props) {
           />
         ))}
       </div>
+      {legend && (
+        <ul className={classes.legend}>
+          {parts
+            .filter((p) => p.value > 0)
+            .map((p) => (
+              <li key={p.name} data-kind={p.kind}>
+                {p.name} {legend(p.value)}
+              </li>
+            ))}
+        </ul>
+      )}
     </div>
   );
 }

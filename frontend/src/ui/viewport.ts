@@ -29,3 +29,8 @@ export function usePhone(): boolean {
 export function useThumbs(): boolean {
   return useMediaQuery('(pointer: coarse)', undefined, { getInitialValueInEffect: false });
 }
+
+/** useNarrow tells a screen that has no room for two columns. */
+export function useNarrow(): boolean {
+  return useMediaQuery('(max-width: 900px)', undefined, { getInitialValueInEffect: false });
+}

@@ -2,7 +2,7 @@ import { Modal, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { sessionsQuery } from '~/api/queries';
+import { environmentsQuery, sessionsQuery } from '~/api/queries';
 import { repoName } from '~/modules/session/repo';
 import { Mark } from '~/modules/session/StatusMark';
 import { useStatuses } from '~/modules/session/useStatus';
@@ -104,8 +104,9 @@ function useHits(): Hit[] {
   const shell = useShell();
   const current = useQuery(sessionsQuery(false));
   const archived = useQuery(sessionsQuery(true));
+  const environments = useQuery(environmentsQuery(false));
   const { statusOf } = useStatuses();
-  const sessions = [...(current.data ?? []), ...(archived.data ?? []).filter((s) => s.desired === 'archived')];
+  const sessions = [...(current.data ?? []), ...(archived.data ?? [])];
   return [
     ...sessions.map((s): Hit => {
       const status = statusOf(s);
@@ -117,9 +118,24 @@ function useHits(): Hit[] {
         run: () => void navigate({ to: '/sessions/$id', params: { id: s.id } }),
       };
     }),
+    ...(environments.data ?? []).map(
+      (e): Hit => ({
+        id: e.id,
+        label: e.name,
+        detail: `Environment · version ${e.version}`,
+        run: () => void navigate({ to: '/environments/$id', params: { id: e.id } }),
+      }),
+    ),
     { id: 'new', label: 'New Session', detail: 'n', run: shell.newSession },
     { id: 'sessions', label: 'Sessions', detail: 'page · g s', run: () => void navigate({ to: '/sessions' }) },
     { id: 'runners', label: 'Runners', detail: 'page · g r', run: () => void navigate({ to: '/runners' }) },
+    {
+      id: 'environments',
+      label: 'Environments',
+      detail: 'page · g e',
+      run: () => void navigate({ to: '/environments' }),
+    },
+    { id: 'repos', label: 'Repos', detail: 'page · g o', run: () => void navigate({ to: '/repos', search: {} }) },
     { id: 'settings', label: 'Settings', detail: 'page · g t', run: () => void navigate({ to: '/settings' }) },
     { id: 'keyboard', label: 'Keyboard', detail: '?', run: shell.help },
   ];

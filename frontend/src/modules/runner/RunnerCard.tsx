@@ -13,7 +13,9 @@ import { Command } from '~/ui/Copyable';
 import { Meter } from '~/ui/Meter';
 import { complain } from '~/ui/notify';
 import { ago, useNow } from '~/ui/time';
+import { diskParts } from './kept';
 import classes from './Runner.module.css';
+import { Storage } from './Storage';
 
 /** RunnerCard is one machine: its link, its load, and what its doctor found. */
 export function RunnerCard({ runner }: { runner: Runner }) {
@@ -55,6 +57,7 @@ export function RunnerCard({ runner }: { runner: Runner }) {
             </Badge>
           )}
           <Load m={m} stale={stale} />
+          <Storage runner={runner} linked={state === 'up'} />
           <Doctor findings={m.doctor ?? []} />
           <Unowned names={m.unowned ?? []} />
         </>
@@ -124,27 +127,31 @@ function NoToken() {
 function Load({ m, stale }: { m: Machine; stale: boolean }) {
   const memory = m.memory_total - m.memory_free;
   const ours = Math.min(m.sessions_memory, memory);
-  const disk = m.disk_total - m.disk_free;
   return (
     <div className={classes.load} data-stale={stale}>
       <Meter
         label="Memory"
-        text={`${bytes(ours)} Sessions, ${bytes(memory - ours)} other, ${bytes(m.memory_free)} free of ${bytes(m.memory_total)}`}
+        text={`${bytes(m.memory_free)} free of ${bytes(m.memory_total)}`}
         total={m.memory_total}
         parts={[
           { name: 'Sessions', value: ours, kind: 'ours' },
           { name: 'Other', value: memory - ours, kind: 'others' },
         ]}
+        legend={bytes}
       />
       <Meter
         label="Disk"
         text={`${bytes(m.disk_free)} free of ${bytes(m.disk_total)}`}
         total={m.disk_total}
-        parts={[{ name: 'Used', value: disk, kind: 'others' }]}
+        parts={diskParts(m)}
+        legend={bytes}
       />
       <Text size="sm">
-        {m.awake} {m.awake === 1 ? 'Session' : 'Sessions'} awake · load {m.load.toFixed(2)} on {m.cpus}{' '}
-        {m.cpus === 1 ? 'CPU' : 'CPUs'}
+        {m.max_awake > 0
+          ? `${m.awake} of ${m.max_awake} Sessions awake`
+          : `${m.awake} ${m.awake === 1 ? 'Session' : 'Sessions'} awake`}
+        {m.max_awake > 0 && m.awake >= m.max_awake && ', more wait for their turn'} · load {m.load.toFixed(2)} on{' '}
+        {m.cpus} {m.cpus === 1 ? 'CPU' : 'CPUs'}
       </Text>
     </div>
   );
@@ -196,7 +203,7 @@ function Unowned({ names }: { names: string[] }) {
     <section className={classes.warn} aria-label="Sandboxes without a Session">
       <p>
         {names.length === 1 ? 'One Sandbox' : `${names.length} Sandboxes`} on this machine belong to no Session of this
-        Runner:
+        Runner. Nothing was done to them. Reclaim can remove them:
       </p>
       <ul>
         {names.map((n) => (

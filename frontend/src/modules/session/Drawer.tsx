@@ -1,5 +1,11 @@
 import { ActionIcon, Drawer as Sheet, Skeleton, Text, Tooltip } from '@mantine/core';
-import { IconHistory, IconInfoCircle, IconLayoutSidebarRightCollapse, IconMessages } from '@tabler/icons-react';
+import {
+  IconHistory,
+  IconInfoCircle,
+  IconLayoutSidebarRightCollapse,
+  IconMessages,
+  IconPlugConnected,
+} from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { historyQuery, promptsQuery } from '~/api/queries';
@@ -10,13 +16,17 @@ import { useStored } from '~/ui/stored';
 import { Trouble } from '~/ui/Trouble';
 import { moment } from '~/ui/time';
 import classes from './Drawer.module.css';
+import { EnvironmentSetting } from './EnvironmentSetting';
+import { Checks, FigureBars } from './Figures';
+import { Ports } from './Ports';
 import { Setting } from './Setting';
 
-type Tab = 'prompts' | 'history' | 'details';
+type Tab = 'prompts' | 'history' | 'ports' | 'details';
 
 const tabs: { id: Tab; name: string; icon: ReactNode }[] = [
   { id: 'prompts', name: 'Prompts', icon: <IconMessages size={18} aria-hidden /> },
   { id: 'history', name: 'History', icon: <IconHistory size={18} aria-hidden /> },
+  { id: 'ports', name: 'Ports', icon: <IconPlugConnected size={18} aria-hidden /> },
   { id: 'details', name: 'Details', icon: <IconInfoCircle size={18} aria-hidden /> },
 ];
 
@@ -34,7 +44,8 @@ export function Drawer({ session, runner, phone }: Props) {
   const show = phone ? setSheet : setOpen;
   const prompts = useQuery(promptsQuery(session.id));
   const queued = prompts.data?.filter(waiting).length ?? 0;
-  const current = tabs.find((t) => t.id === shown);
+  const offered = session.kind === 'look' ? tabs.filter((t) => t.id === 'details') : tabs;
+  const current = offered.find((t) => t.id === shown);
   const body = current && <Body tab={current.id} session={session} runner={runner} />;
   return (
     <>
@@ -45,7 +56,7 @@ export function Drawer({ session, runner, phone }: Props) {
         </aside>
       )}
       <nav className={classes.rail} aria-label="About this Session">
-        {tabs.map((t) => (
+        {offered.map((t) => (
           <Tooltip key={t.id} label={t.name} position={phone ? 'top' : 'left'}>
             <ActionIcon
               variant={shown === t.id ? 'light' : 'subtle'}
@@ -98,6 +109,8 @@ function Body({ tab, session, runner }: { tab: Tab; session: Session; runner: Ru
       return <PromptList session={session.id} />;
     case 'history':
       return <History session={session} />;
+    case 'ports':
+      return <Ports session={session} runner={runner} />;
     case 'details':
       return <Details session={session} runner={runner} />;
   }
@@ -137,23 +150,32 @@ function Details({ session, runner }: { session: Session; runner: Runner | undef
     ['Runner', runner?.name ?? session.runner],
     ['Repository', session.source.git_url ?? 'none: an empty workspace'],
     ['Branch', session.source.git_url ? session.source.branch || 'the default one' : '–'],
-    ['Model', <Setting key="model" kind="model" session={session} />],
-    ['Effort', <Setting key="effort" kind="effort" session={session} />],
-    ['Claude Code', runner?.machine.claude || '–'],
+    ...(session.kind === 'look'
+      ? []
+      : ([
+          ['Environment', <EnvironmentSetting key="environment" session={session} />],
+          ['Model', <Setting key="model" kind="model" session={session} />],
+          ['Effort', <Setting key="effort" kind="effort" session={session} />],
+          ['Claude Code', runner?.machine.claude || '–'],
+        ] as [string, ReactNode][])),
     ['Sandbox', runner?.machine.backend || '–'],
     ['Made', moment(session.created)],
     ['Changed', moment(session.updated)],
   ];
   return (
-    <dl className={classes.details}>
-      {rows.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>
-            {value} {name === 'Id' && <CopyButton text={session.id} label="Copy the id" />}
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <>
+      <FigureBars session={session} stale={runner?.link.state !== 'up'} />
+      <Checks session={session} />
+      <dl className={classes.details}>
+        {rows.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              {value} {name === 'Id' && <CopyButton text={session.id} label="Copy the id" />}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </>
   );
 }

@@ -16,8 +16,10 @@ import { useRef, useState } from 'react';
 import { calls } from '~/api/calls';
 import { putSession } from '~/api/live';
 import { Problem, sentence } from '~/api/problem';
-import { hubQuery, runnersQuery } from '~/api/queries';
+import { environmentsQuery, hubQuery, runnersQuery } from '~/api/queries';
 import type { Runner } from '~/api/types';
+import { Built } from '~/modules/environment/Built';
+import { repoOf } from '~/modules/variables/repo';
 import { nonce } from '~/ui/random';
 import { read, write } from '~/ui/stored';
 import classes from './NewSession.module.css';
@@ -32,6 +34,8 @@ interface Choice {
 }
 
 const first: Choice = { where: 'empty', git: '', branch: '', model: 'default', effort: 'default', runner: '' };
+
+const none = 'none';
 
 /** NewSession asks what, where and with which first prompt. It remembers the last choices. */
 export function NewSession({ opened, close }: { opened: boolean; close: () => void }) {
@@ -51,8 +55,15 @@ function Form({ close }: { close: () => void }) {
   const [title, setTitle] = useState('');
   const [prompt, setPrompt] = useState('');
   const request = useRef(nonce());
+  const [environment, setEnvironment] = useState<string>();
+  const environments = useQuery(environmentsQuery(false));
   const set = (to: Partial<Choice>) => setChoice((c) => ({ ...c, ...to }));
 
+  // The last Environment is remembered for each Repo, and for the empty workspace.
+  const repo = choice.where === 'git' ? repoOf(choice.git) : '';
+  const remembered = read<Record<string, string>>('new-session.environments', {});
+  const wanted = environment ?? remembered[repo] ?? '';
+  const env = environments.data?.find((e) => e.id === wanted);
   const runner = pick(runners.data ?? [], choice.runner);
   const create = useMutation({
     mutationFn: () =>
@@ -60,6 +71,7 @@ function Form({ close }: { close: () => void }) {
         runner: runner?.id ?? '',
         title: title.trim() || undefined,
         source: choice.where === 'git' ? { git_url: choice.git.trim(), branch: choice.branch.trim() || undefined } : {},
+        environment: env && { id: env.id },
         model: choice.model.trim() || 'default',
         effort: choice.effort,
         prompt: prompt.trim() === '' ? undefined : prompt,
@@ -67,6 +79,7 @@ function Form({ close }: { close: () => void }) {
       }),
     onSuccess: (s) => {
       write('new-session', { ...choice, runner: s.runner });
+      write('new-session.environments', { ...remembered, [repo]: env?.id ?? '' });
       putSession(client, s);
       close();
       void navigate({ to: '/sessions/$id', params: { id: s.id } });
@@ -137,7 +150,31 @@ function Form({ close }: { close: () => void }) {
             if (e.key === 'Enter' && (e.metaKey || e.ctrlKey) && ready) create.mutate();
           }}
         />
-        <div className={classes.three}>
+        <div className={classes.two}>
+          <Select
+            label="Environment"
+            data={[
+              { value: none, label: 'none: the Runner’s own system' },
+              ...(environments.data ?? []).map((e) => ({ value: e.id, label: e.name })),
+            ]}
+            value={env?.id ?? none}
+            allowDeselect={false}
+            onChange={(id) => setEnvironment(id === none || id === null ? '' : id)}
+          />
+          <Select
+            label="Runner"
+            placeholder="None"
+            data={(runners.data ?? []).map((r) => ({
+              value: r.id,
+              label: r.link.state === 'up' ? r.name : `${r.name} (link down)`,
+            }))}
+            value={runner?.id ?? null}
+            allowDeselect={false}
+            onChange={(id) => set({ runner: id ?? '' })}
+          />
+          {env && runner && <Built environment={env} runner={runner} />}
+        </div>
+        <div className={classes.two}>
           <Autocomplete
             label="Model"
             data={hub.data?.models ?? []}
@@ -150,17 +187,6 @@ function Form({ close }: { close: () => void }) {
             value={choice.effort}
             allowDeselect={false}
             onChange={(effort) => set({ effort: effort ?? 'default' })}
-          />
-          <Select
-            label="Runner"
-            placeholder="None"
-            data={(runners.data ?? []).map((r) => ({
-              value: r.id,
-              label: r.link.state === 'up' ? r.name : `${r.name} (link down)`,
-            }))}
-            value={runner?.id ?? null}
-            allowDeselect={false}
-            onChange={(id) => set({ runner: id ?? '' })}
           />
         </div>
         <Advice runner={runner} known={runners.isSuccess} />

@@ -1,9 +1,11 @@
 import { ActionIcon, Button, Menu, Tooltip } from '@mantine/core';
-import { IconArchive, IconArchiveOff, IconChevronLeft, IconDots, IconLink } from '@tabler/icons-react';
+import { IconArchive, IconArchiveOff, IconChevronLeft, IconDots, IconLink, IconTrash } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import type { Session } from '~/api/types';
 import { complain, say, undoable } from '~/ui/notify';
 import { useSessionActions } from './actions';
+import { DeleteSession } from './DeleteSession';
 import classes from './SessionHeader.module.css';
 import { Setting } from './Setting';
 import { StatusMark } from './StatusMark';
@@ -29,10 +31,12 @@ export function SessionHeader({ session, status }: Props) {
         <StatusMark status={status} />
       </span>
       <span className={classes.tools}>
-        <span className={classes.settings}>
-          <Setting kind="model" session={session} />
-          <Setting kind="effort" session={session} />
-        </span>
+        {session.kind !== 'look' && (
+          <span className={classes.settings}>
+            <Setting kind="model" session={session} />
+            <Setting kind="effort" session={session} />
+          </span>
+        )}
         {can.stop && (
           <Tooltip label="Interrupts Claude and cancels the prompts that wait">
             <Button variant="default" size="xs" onClick={() => void actions.act(session, 'stop')}>
@@ -57,18 +61,31 @@ export function SessionHeader({ session, status }: Props) {
             </Button>
           </Tooltip>
         )}
+        {can.close && (
+          <Tooltip label="Removes the Sandbox that the build left">
+            <Button
+              variant="default"
+              size="xs"
+              loading={actions.busy}
+              onClick={() => void actions.act(session, 'archive')}
+            >
+              Close
+            </Button>
+          </Tooltip>
+        )}
         {can.wake && (
           <Button size="xs" loading={actions.busy} onClick={() => void actions.act(session, 'wake')}>
             Wake
           </Button>
         )}
-        <More session={session} />
+        <More session={session} can={can} />
       </span>
     </header>
   );
 }
 
-function More({ session }: { session: Session }) {
+function More({ session, can }: { session: Session; can: ReturnType<typeof allowed> }) {
+  const [deleting, setDeleting] = useState(false);
   const actions = useSessionActions();
   const unarchive = async () => {
     await actions.act(session, 'unarchive');
@@ -79,33 +96,45 @@ function More({ session }: { session: Session }) {
     undoable(`Archived “${session.title}”.`, () => void unarchive());
   };
   return (
-    <Menu position="bottom-end">
-      <Menu.Target>
-        <ActionIcon variant="default" size={30} aria-label="More">
-          <IconDots size={16} />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item
-          leftSection={<IconLink size={16} />}
-          onClick={() =>
-            void navigator.clipboard
-              .writeText(window.location.href)
-              .then(() => say('The link is in the clipboard.'), complain)
-          }
-        >
-          Copy link
-        </Menu.Item>
-        {session.desired === 'archived' ? (
-          <Menu.Item leftSection={<IconArchiveOff size={16} />} onClick={() => void actions.act(session, 'unarchive')}>
-            Unarchive
+    <>
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <ActionIcon variant="default" size={30} aria-label="More">
+            <IconDots size={16} />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item
+            leftSection={<IconLink size={16} />}
+            onClick={() =>
+              void navigator.clipboard
+                .writeText(window.location.href)
+                .then(() => say('The link is in the clipboard.'), complain)
+            }
+          >
+            Copy link
           </Menu.Item>
-        ) : (
-          <Menu.Item leftSection={<IconArchive size={16} />} onClick={() => void archive()}>
-            Archive
-          </Menu.Item>
-        )}
-      </Menu.Dropdown>
-    </Menu>
+          {can.unarchive && (
+            <Menu.Item
+              leftSection={<IconArchiveOff size={16} />}
+              onClick={() => void actions.act(session, 'unarchive')}
+            >
+              Unarchive
+            </Menu.Item>
+          )}
+          {can.archive && (
+            <Menu.Item leftSection={<IconArchive size={16} />} onClick={() => void archive()}>
+              Archive
+            </Menu.Item>
+          )}
+          {can.delete && (
+            <Menu.Item color="red" leftSection={<IconTrash size={16} />} onClick={() => setDeleting(true)}>
+              Delete …
+            </Menu.Item>
+          )}
+        </Menu.Dropdown>
+      </Menu>
+      {deleting && <DeleteSession session={session} close={() => setDeleting(false)} />}
+    </>
   );
 }

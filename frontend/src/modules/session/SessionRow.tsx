@@ -30,7 +30,10 @@ export function SessionRow({ session, status, runnerName, now, selected, select 
         onChange={(e) => select(e.currentTarget.checked)}
       />
       <Link to="/sessions/$id" params={{ id: session.id }} className={classes.link}>
-        <span className={classes.title}>{session.title}</span>
+        <span className={classes.title}>
+          {session.kind === 'look' && <span className={classes.look}>look inside</span>}
+          {session.title}
+        </span>
         <span className={classes.meta}>
           <span>
             {repo || <span className={classes.none}>–</span>}

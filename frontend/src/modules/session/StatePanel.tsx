@@ -1,8 +1,15 @@
-import { Alert, Button, Group, Progress, Stack, Text, Title } from '@mantine/core';
+import { Alert, Anchor, Button, Group, Progress, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { buildQuery } from '~/api/queries';
 import type { Failure, Session, Step } from '~/api/types';
+import { Steps } from '~/modules/build/Steps';
+import { bytes } from '~/ui/bytes';
 import { Command, Output } from '~/ui/Copyable';
 import { ago, moment, useNow } from '~/ui/time';
 import { useSessionActions } from './actions';
+import { DeleteSession } from './DeleteSession';
 import classes from './StatePanel.module.css';
 import { Mark } from './StatusMark';
 import { allowed, type Status } from './status';
@@ -10,15 +17,18 @@ import { allowed, type Status } from './status';
 interface Props {
   session: Session;
   status: Status;
+  runnerName: string;
 }
 
 /** StatePanel stands where the terminal would be, while there is none: what goes on, what went wrong, and the way on. */
-export function StatePanel({ session, status }: Props) {
+export function StatePanel({ session, status, runnerName }: Props) {
   const o = session.observed;
   return (
     <section className={classes.panel} aria-label="State" data-testid="state-panel">
       <div className={classes.inner}>
-        {o.phase === 'failed' && status.tone === 'failed' && o.failure ? (
+        {session.desired === 'deleted' ? (
+          <Deleting session={session} status={status} runnerName={runnerName} />
+        ) : o.phase === 'failed' && status.tone === 'failed' && o.failure ? (
           <FailurePanel session={session} failure={o.failure} status={status} />
         ) : status.tone === 'asleep' ? (
           <Asleep session={session} />
@@ -28,6 +38,7 @@ export function StatePanel({ session, status }: Props) {
           <>
             <Head status={status} short={o.step !== undefined} />
             {o.step ? <StepView step={o.step} /> : <Waiting session={session} status={status} />}
+            {o.build && <BuildLink id={o.build} />}
           </>
         )}
       </div>
@@ -78,7 +89,7 @@ export function StepView({ step }: { step: Step }) {
   );
 }
 
-function Waiting({ session, status }: Props) {
+function Waiting({ session, status }: Omit<Props, 'runnerName'>) {
   if (status.tone === 'unknown') {
     return (
       <Text c="dimmed">
@@ -122,6 +133,7 @@ function FailurePanel({ session, failure, status }: { session: Session; failure:
         )}
       </Group>
       {failure.detail && <Output>{failure.detail}</Output>}
+      {session.observed.build && <BuildLink id={session.observed.build} />}
     </div>
   );
 }
@@ -152,21 +164,82 @@ function Asleep({ session }: { session: Session }) {
 
 function Archived({ session }: { session: Session }) {
   const actions = useSessionActions();
+  const [deleting, setDeleting] = useState(false);
+  const { disk } = session.observed.figures;
+  const look = session.kind === 'look';
   return (
     <>
       <Group gap="sm">
         <Mark tone="archived" size={20} />
         <Title order={2} size="h4">
-          archived
+          {look ? 'closed' : 'archived'}
         </Title>
       </Group>
-      <Text c="dimmed">Conversation and workspace are kept on its Runner.</Text>
+      <Text c="dimmed">
+        {look
+          ? 'The Sandbox that the build left is gone.'
+          : `Conversation and workspace are kept on its Runner${disk > 0 ? `, where they take ${bytes(disk)}` : ''}.`}
+      </Text>
       <Group>
-        <Button loading={actions.busy} onClick={() => void actions.act(session, 'unarchive')}>
-          Unarchive
+        {!look && (
+          <Button loading={actions.busy} onClick={() => void actions.act(session, 'unarchive')}>
+            Unarchive
+          </Button>
+        )}
+        <Button variant="default" onClick={() => setDeleting(true)}>
+          Delete …
         </Button>
       </Group>
+      {deleting && <DeleteSession session={session} close={() => setDeleting(false)} />}
     </>
+  );
+}
+
+function Deleting({ session, status, runnerName }: Props) {
+  const { phase, figures, failure } = session.observed;
+  if (phase === 'deleted') {
+    return (
+      <>
+        <Head status={status} />
+        <Text c="dimmed">
+          Nothing of it is left on {runnerName}.
+          {(figures.freed ?? 0) > 0 && ` That gave back ${bytes(figures.freed ?? 0)} of its disk.`}
+        </Text>
+        <Anchor component={Link} to="/sessions">
+          To the Sessions
+        </Anchor>
+      </>
+    );
+  }
+  return (
+    <>
+      <Head status={status} />
+      <Text c="dimmed">
+        {status.tone === 'unknown'
+          ? `There is no link to ${runnerName} now. It deletes the Session as soon as it is back; until then nothing is lost, and nothing can be taken back.`
+          : `${runnerName} removes its Sandbox, its workspace and its conversation.`}
+      </Text>
+      {phase === 'failed' && failure && (
+        <Alert color="red" role="alert" title={failure.reason}>
+          {failure.fix}
+        </Alert>
+      )}
+    </>
+  );
+}
+
+/** BuildLink leads from a Session that waits for its image to the build that makes it. */
+function BuildLink({ id }: { id: string }) {
+  const build = useQuery(buildQuery(id));
+  const b = build.data;
+  if (!b) return null;
+  return (
+    <Stack gap="sm">
+      {b.steps.length > 0 && <Steps build={b} />}
+      <Link to="/environments/$id" params={{ id: b.environment }} search={{ build: b.id }} className={classes.link}>
+        See the build and its log
+      </Link>
+    </Stack>
   );
 }
 

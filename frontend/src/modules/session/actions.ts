@@ -1,14 +1,8 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { calls } from '~/api/calls';
 import { putSession } from '~/api/live';
-import type { Session, SessionVerb } from '~/api/types';
+import type { Session, SessionChange, SessionVerb } from '~/api/types';
 import { complain, undoable } from '~/ui/notify';
-
-interface Change {
-  title?: string;
-  model?: string;
-  effort?: string;
-}
 
 /** useSessionActions are the things a person does to Sessions. What the Hub answers is what the pages show. */
 export function useSessionActions() {
@@ -20,7 +14,13 @@ export function useSessionActions() {
     onError: complain,
   });
   const change = useMutation({
-    mutationFn: ({ id, to }: { id: string; to: Change }) => calls.change(id, to),
+    mutationFn: ({ id, to }: { id: string; to: SessionChange }) => calls.change(id, to),
+    onSuccess: put,
+    onError: complain,
+  });
+
+  const erase = useMutation({
+    mutationFn: (s: Session) => calls.deleteSession(s.id),
     onSuccess: put,
     onError: complain,
   });
@@ -46,7 +46,8 @@ export function useSessionActions() {
   return {
     act,
     all,
-    change: (s: Session, to: Change) => change.mutate({ id: s.id, to }),
-    busy: verb.isPending,
+    erase: (s: Session) => erase.mutateAsync(s).catch(() => undefined),
+    change: (s: Session, to: SessionChange) => change.mutate({ id: s.id, to }),
+    busy: verb.isPending || erase.isPending,
   };
 }

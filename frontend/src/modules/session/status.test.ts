@@ -13,6 +13,8 @@ function session(observed: Partial<Session['observed']>, o: Partial<Session> = {
     creator: 'per_1',
     runner: 'run_1',
     source: {},
+    kind: 'claude',
+    forwards: [],
     desired: 'awake',
     model: 'default',
     effort: 'default',
@@ -25,6 +27,9 @@ function session(observed: Partial<Session['observed']>, o: Partial<Session> = {
       generation: 2,
       sandbox_link: { state: 'up', since: at(60) },
       since: at(60),
+      figures: { cpu: 0, cpus: 0, memory: 0, memory_limit: 0, disk: 0, disk_limit: 0 },
+      ports: [],
+      checks: [],
       ...observed,
     },
   };
@@ -80,6 +85,24 @@ describe('statusOf', () => {
   });
 });
 
+describe('a delete', () => {
+  const gone = { desired: 'deleted' as const, updated: at(30) };
+
+  it('is under way until the Runner has done it', () => {
+    expect(say(session({ phase: 'archived' }, gone))).toBe('working | deleting');
+    expect(say(session({ phase: 'deleted' }, gone))).toBe('archived | deleted');
+  });
+
+  it('waits while the Runner is away', () => {
+    expect(say(session({ phase: 'archived' }, gone), runner('down'))).toBe('unknown | deleting: waits for its Runner');
+    expect(say(session({ phase: 'deleted' }, gone), runner('down'))).toBe('archived | deleted');
+  });
+});
+
+it('a look inside is open, whatever runs in it', () => {
+  expect(say(session({}, { kind: 'look' }))).toBe('ready | open');
+});
+
 describe('allowed', () => {
   it('offers what makes sense', () => {
     const on = (s: Session) =>
@@ -90,7 +113,9 @@ describe('allowed', () => {
     expect(on(session({ activity: 'ready' }))).toEqual(['sleep', 'archive']);
     expect(on(session({ phase: 'asleep' }, { desired: 'asleep' }))).toEqual(['wake', 'archive']);
     expect(on(session({ phase: 'preparing' }))).toEqual(['cancel', 'archive']);
-    expect(on(session({ phase: 'archived' }, { desired: 'archived' }))).toEqual(['unarchive']);
+    expect(on(session({ phase: 'archived' }, { desired: 'archived' }))).toEqual(['unarchive', 'delete']);
+    expect(on(session({}, { kind: 'look' }))).toEqual(['close']);
+    expect(on(session({ phase: 'archived' }, { desired: 'deleted' }))).toEqual([]);
     const failure = { step: 's', reason: 'r', fix: 'f', retry: false, choice: 'new_conversation' as const };
     expect(on(session({ phase: 'failed', failure }))).toEqual(['choose', 'archive']);
   });

@@ -36,8 +36,12 @@ const time = (iso: string) => Date.parse(iso) || 0;
  */
 export function statusOf(s: Session, runner: Runner | undefined, hub: HubLink, now: number): Status {
   const seen = observed(s);
+  if (s.observed.phase === 'deleted') return seen;
   if (hub.state === 'down') return cannotTell(hub.since, now, 'no link to the Hub');
   const settled = seen.tone === 'asleep' || seen.tone === 'archived' || seen.tone === 'failed';
+  if (s.desired === 'deleted' && runner && runner.link.state !== 'up') {
+    return { tone: 'unknown', word: 'deleting: waits for its Runner', since: time(s.updated), moving: false };
+  }
   if (runner && runner.link.state !== 'up' && !settled) {
     return cannotTell(time(runner.link.since), now, 'link down');
   }
@@ -58,6 +62,8 @@ function observed(s: Session): Status {
   const step = (verb: string) =>
     as('working', o.step ? `${verb}: ${o.step.name}` : verb, o.step ? time(o.step.since) : since);
   const pending = o.generation < s.generation;
+  if (o.phase === 'deleted') return as('archived', 'deleted');
+  if (s.desired === 'deleted') return as('working', 'deleting', time(s.updated));
   switch (o.phase) {
     case 'new':
       return as('working', 'starting: waiting for its Runner', time(s.created));
@@ -68,7 +74,7 @@ function observed(s: Session): Status {
       return step('stopping');
     case 'awake':
       if (pending && s.desired !== 'awake') return as('working', 'stopping', time(s.updated));
-      return awake(o.activity, as);
+      return s.kind === 'look' ? as('ready', 'open') : awake(o.activity, as);
     case 'asleep':
       if (pending && s.desired === 'awake') return as('working', 'starting', time(s.updated));
       if (s.desired === 'archived') return as('working', 'archiving', time(s.updated));
@@ -104,15 +110,18 @@ export function counts(list: Status[]): Map<Tone, number> {
 /** allowed tells which verbs make sense now. */
 export function allowed(s: Session, tone: Tone) {
   const { phase } = s.observed;
+  const look = s.kind === 'look';
   const running = phase === 'awake' || phase === 'starting' || phase === 'preparing' || phase === 'new';
   return {
-    sleep: s.desired === 'awake' && phase === 'awake',
-    wake: s.desired === 'asleep' && !running,
+    sleep: !look && s.desired === 'awake' && phase === 'awake',
+    wake: !look && s.desired === 'asleep' && !running,
     cancel: s.desired === 'awake' && (phase === 'new' || phase === 'preparing' || phase === 'starting'),
     retry: phase === 'failed' && (s.observed.failure?.retry ?? false),
     choose: phase === 'failed' && s.observed.failure?.choice === 'new_conversation',
-    stop: phase === 'awake' && tone === 'working',
-    archive: s.desired !== 'archived',
-    unarchive: s.desired === 'archived',
+    stop: !look && phase === 'awake' && tone === 'working',
+    archive: !look && (s.desired === 'awake' || s.desired === 'asleep'),
+    unarchive: !look && s.desired === 'archived',
+    close: look && (s.desired === 'awake' || s.desired === 'asleep'),
+    delete: s.desired === 'archived',
   };
 }

@@ -1,5 +1,15 @@
 import { Menu, UnstyledButton } from '@mantine/core';
-import { IconKeyboard, IconLogout, IconSearch, IconSettings, IconUser } from '@tabler/icons-react';
+import {
+  IconBox,
+  IconGitBranch,
+  IconKeyboard,
+  IconLogout,
+  IconSearch,
+  IconServer,
+  IconSettings,
+  IconTerminal2,
+  IconUser,
+} from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
 import { useEffect, useMemo, useState } from 'react';
@@ -39,6 +49,8 @@ export function Shell() {
   useHotkeys({
     'g s': () => void navigate({ to: '/sessions' }),
     'g r': () => void navigate({ to: '/runners' }),
+    'g e': () => void navigate({ to: '/environments' }),
+    'g o': () => void navigate({ to: '/repos', search: {} }),
     'g t': () => void navigate({ to: '/settings' }),
     n: actions.newSession,
     '?': actions.help,
@@ -64,6 +76,14 @@ export function Shell() {
   );
 }
 
+const pages = [
+  { to: '/sessions', name: 'Sessions', icon: <IconTerminal2 size={20} aria-hidden /> },
+  { to: '/runners', name: 'Runners', icon: <IconServer size={20} aria-hidden /> },
+  { to: '/environments', name: 'Environments', icon: <IconBox size={20} aria-hidden /> },
+  { to: '/repos', name: 'Repos', icon: <IconGitBranch size={20} aria-hidden /> },
+  { to: '/settings', name: 'Settings', icon: <IconSettings size={20} aria-hidden /> },
+] as const;
+
 function Header({ palette, help }: { palette: () => void; help: () => void }) {
   const hub = useHubLink();
   const runners = useQuery(runnersQuery);
@@ -73,9 +93,12 @@ function Header({ palette, help }: { palette: () => void; help: () => void }) {
         claude-hub
       </Link>
       <nav className={classes.nav} aria-label="Pages">
-        <Link to="/sessions">Sessions</Link>
-        <Link to="/runners">Runners</Link>
-        <Link to="/settings">Settings</Link>
+        {pages.map((p) => (
+          <Link key={p.to} to={p.to}>
+            {p.icon}
+            <span>{p.name}</span>
+          </Link>
+        ))}
       </nav>
       <UnstyledButton className={classes.search} onClick={palette}>
         <IconSearch size={14} aria-hidden />
