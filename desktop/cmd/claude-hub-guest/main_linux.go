@@ -1,7 +1,8 @@
-// Command claude-hub-guest is PID 1 of a bubblewrap Sandbox: it runs the Runner's commands and collects every process
-// that ends. The Backend mounts it into each Sandbox, read-only; nobody calls it by hand.
+// Command claude-hub-guest runs the Runner's commands in a Sandbox and collects every process that ends. It is PID 1 of
+// a bubblewrap Sandbox; in a microVM it is started once and goes to the background. The Backend mounts it into each
+// Sandbox, read-only; nobody calls it by hand.
 //
-// It promises to start nothing before its Runner has written down how to find this Sandbox again: the Runner sends one
+// In bubblewrap it promises to start nothing before its Runner has written down how to find this Sandbox again: the Runner sends one
 // byte on standard input then. When it dies before, the input ends, and so does the Sandbox.
 package main
 
@@ -27,11 +28,24 @@ func main() {
 	processes := flag.Uint64("processes", 0, "processes that the Sandbox may have; 0 is no limit of its own")
 	scoped := flag.Bool("scoped", false, "is set by this program itself, when it starts itself anew")
 	probe := flag.Bool("probe", false, "succeed at once: the trial of the doctor")
+	var o vmOptions
+	vm := flag.Bool("vm", false, "serve a microVM")
+	background := flag.Bool("background", false, "is set by this program itself, with -vm")
+	flag.UintVar(&o.port, "port", 0, "with -vm: the vsock port at which the Runner waits")
+	flag.UintVar(&o.relayPort, "relay", 0, "with -vm: the vsock port of the relay; 0 is none")
+	flag.UintVar(&o.relayAt, "relay-at", 0, "with -vm: where the relay is found on the loopback")
 	flag.Parse()
-	if *probe {
-		return
+	var err error
+	switch {
+	case *probe:
+	case *vm && *background:
+		err = runVM(o)
+	case *vm:
+		err = enterVM(o)
+	default:
+		err = run(*processes, *scoped)
 	}
-	if err := run(*processes, *scoped); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "claude-hub-guest:", err)
 		os.Exit(1)
 	}

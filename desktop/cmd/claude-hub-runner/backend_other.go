@@ -9,8 +9,10 @@ import (
 	"claude-hub/internal/claudehub"
 )
 
-// backend says that there is none: a Session is never started without a Sandbox.
-func (c *cli) backend(string, *slog.Logger) (sandbox.Backend, error) {
-	return nil, claudehub.Errorf(claudehub.Unavailable,
-		"This version of the Runner has Sandboxes for Linux only (bubblewrap). Run it on a Linux machine; the Hub itself runs here.")
+// backend makes microVMs: nothing else isolates a Session here, and none is ever started without a Sandbox.
+func (c *cli) backend(dir string, log *slog.Logger) (sandbox.Backend, error) {
+	if c.Backend == "bubblewrap" {
+		return nil, claudehub.Errorf(claudehub.Invalid, "bubblewrap is for Linux. Leave --backend out, or choose microsandbox.")
+	}
+	return microVMs(dir, log)
 }

@@ -19,6 +19,7 @@ import (
 type cli struct {
 	Dir      string `help:"The Runner's state folder. Keep its path short: sockets live in it." default:"${dir}" env:"CLAUDE_HUB_RUNNER_DIR" type:"path"`
 	LogLevel string `help:"debug, info, warn or error." default:"info" enum:"debug,info,warn,error" env:"CLAUDE_HUB_LOG_LEVEL"`
+	backendFlag
 
 	Run       runCmd       `cmd:"" help:"Work: link to the Hub and run Sessions."`
 	Pair      pairCmd      `cmd:"" help:"Take a Runner token from standard input, for a Hub."`

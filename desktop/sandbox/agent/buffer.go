@@ -5,8 +5,12 @@ import (
 	"sync"
 )
 
-// bufferSize is what one output stream may hold before its writer waits.
-const bufferSize = 256 << 10
+const (
+	// bufferSize is what one output stream may hold before its writer waits.
+	bufferSize = 256 << 10
+	// sharedBuffer is the same where nobody may wait, and a reader that is that far behind is given up.
+	sharedBuffer = 8 << 20
+)
 
 // smallChunk is up to where pieces are joined, so that a stranger's one-byte frames cost no more than their bytes.
 const smallChunk = 4 << 10
@@ -17,12 +21,13 @@ type buffer struct {
 	changed sync.Cond
 	chunks  [][]byte
 	size    int
+	most    int
 	end     error // what the reader gets behind the last byte; nil while open
 	gone    bool  // nobody will read: everything is dropped
 }
 
 func newBuffer() *buffer {
-	b := &buffer{}
+	b := &buffer{most: bufferSize}
 	b.changed.L = &b.mu
 	return b
 }
@@ -34,7 +39,7 @@ func (b *buffer) put(p []byte) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for b.size >= bufferSize && !b.gone && b.end == nil {
+	for b.size >= b.most && !b.gone && b.end == nil {
 		b.changed.Wait()
 	}
 	if b.gone || b.end != nil {
@@ -47,6 +52,13 @@ func (b *buffer) put(p []byte) {
 	}
 	b.size += len(p)
 	b.changed.Broadcast()
+}
+
+// full tells that put would wait.
+func (b *buffer) full() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.size >= b.most && !b.gone && b.end == nil
 }
 
 // finish lets the reader drain what is there and then gives it err.

@@ -16,8 +16,14 @@ import (
 // sendTimeout bounds how long a signal, a resize or a shutdown waits to be sent.
 const sendTimeout = 5 * time.Second
 
-// Conn is one connection to a Sandbox's agent, for one purpose: Ping and Shutdown at will, or one Exec, which takes it.
+// sharedPatience is how long one reader may hold up a relay that serves all clients of its Sandbox from one queue.
+const sharedPatience = time.Second
+
+// Conn is one connection to a Sandbox's agent, for one purpose: Ping, Usage and Shutdown at will, or one Exec or
+// DialTCP, which take it.
 type Conn struct {
+	shared bool // the far end is microsandbox's relay
+
 	conn    net.Conn
 	frames  *frameReader
 	id      uint32 // the next free one
@@ -36,6 +42,16 @@ func Dial(ctx context.Context, socket string) (*Conn, error) {
 		return nil, fmt.Errorf("dial agent: %w", err)
 	}
 	return Greet(ctx, conn)
+}
+
+// DialRelay is Dial for microsandbox's own agent. Behind its relay a reader that stalls holds up every other client of
+// that Sandbox, so here none may: a command whose output waits for its reader is given up instead.
+func DialRelay(ctx context.Context, socket string) (*Conn, error) {
+	c, err := Dial(ctx, socket)
+	if err == nil {
+		c.shared = true
+	}
+	return c, err
 }
 
 // Greet takes over a connection and waits for the agent's greeting. When it fails, the connection is closed.
@@ -129,7 +145,7 @@ func (c *Conn) send(timeout <-chan time.Time, id uint32, flags uint8, kind strin
 func (c *Conn) Ping(ctx context.Context) error {
 	return c.bounded(ctx, func() error {
 		id := c.nextID()
-		if err := c.send(nil, id, flagStart, typePing, nothing{}); err != nil {
+		if err := c.send(nil, id, 0, typePing, nothing{}); err != nil {
 			return err
 		}
 		for {
@@ -139,6 +155,23 @@ func (c *Conn) Ping(ctx context.Context) error {
 			}
 			if f.id == id && f.kind == typePong {
 				return nil
+			}
+			if f.id == id && f.kind == typeError {
+				return protocolError(f)
+			}
+		}
+	})
+}
+
+// AwaitEnd returns nil once the agent has hung up, which after Shutdown means that every process has ended.
+func (c *Conn) AwaitEnd(ctx context.Context) error {
+	return c.bounded(ctx, func() error {
+		for {
+			if _, err := c.frames.next(); err != nil {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				return nil //nolint:nilerr // however it ended, it has
 			}
 		}
 	})

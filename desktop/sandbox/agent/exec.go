@@ -16,6 +16,9 @@ import (
 // Exec starts a command and takes the connection over, whatever comes of it. The context bounds the start alone.
 func (c *Conn) Exec(ctx context.Context, cmd sandbox.Command) (sandbox.Process, error) {
 	p := &remote{c: c, id: c.nextID(), stdout: newBuffer(), stderr: newBuffer(), done: make(chan struct{})}
+	if c.shared {
+		p.stdout.most, p.stderr.most = sharedBuffer, sharedBuffer
+	}
 	dir := cmd.Dir
 	if dir == "" {
 		dir = "/workspace"
@@ -134,11 +137,15 @@ func (p *remote) follow() (int, error) {
 			if err := f.decode(&d); err != nil {
 				return -1, err
 			}
+			out := p.stderr
 			if f.kind == typeStdout {
-				p.stdout.put(d.Data)
-			} else {
-				p.stderr.put(d.Data)
+				out = p.stdout
 			}
+			if p.c.shared && out.full() {
+				return -1, claudehub.Errorf(claudehub.TooMany,
+					"The program's output was not read in time, and others of this Sandbox would have waited. Start it again.")
+			}
+			out.put(d.Data)
 		case typeExited:
 			var e exited
 			if err := f.decode(&e); err != nil {

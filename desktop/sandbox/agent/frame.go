@@ -44,6 +44,17 @@ const (
 	typeSignal     = "core.exec.signal"
 	typeExited     = "core.exec.exited"
 	typeFailed     = "core.exec.failed"
+
+	typeConnect       = "core.tcp.connect"
+	typeConnected     = "core.tcp.connected"
+	typeConnectFailed = "core.tcp.failed"
+	typeTCPData       = "core.tcp.data"
+	typeTCPEOF        = "core.tcp.eof"
+	typeTCPClose      = "core.tcp.close"
+	typeTCPClosed     = "core.tcp.closed"
+
+	// typeUsage is ours alone.
+	typeUsage = "hub.usage"
 )
 
 // frame is one message as it came, its payload not yet read.
@@ -100,6 +111,13 @@ type (
 	wrong struct {
 		Kind    string `cbor:"kind"`
 		Message string `cbor:"message"`
+	}
+	connect struct {
+		Host string `cbor:"host"`
+		Port uint16 `cbor:"port"`
+	}
+	connectFailed struct {
+		Error string `cbor:"error"`
 	}
 	nothing struct{}
 )

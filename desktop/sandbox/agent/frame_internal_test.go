@@ -24,8 +24,8 @@ var golden = []struct {
 	hex     string
 }{
 	{
-		"ping", 0x01020304, flagStart, typePing, nothing{},
-		"00000019" + "01020304" + "02" + "a3" + "6176" + "07" + "6174" + "69636f72652e70696e67" + "6170" + "41a0",
+		"ping", 0x01020304, 0, typePing, nothing{},
+		"00000019" + "01020304" + "00" + "a3" + "6176" + "07" + "6174" + "69636f72652e70696e67" + "6170" + "41a0",
 	},
 	{
 		"stdin with nothing is an empty string and not null", 1, 0, typeStdin, data{},

@@ -33,6 +33,9 @@ type Server struct {
 	Dir string
 	// Version is what the server calls itself.
 	Version string
+	// End ends every other process of the Sandbox and returns when they have; it is how a shutdown begins. Nil is for
+	// PID 1 of a Sandbox.
+	End func(ctx context.Context)
 }
 
 // Serve answers connections until ctx ends, or until a client asked for a shutdown and no process is left. It returns
@@ -66,7 +69,59 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		}
 		conns.Go(func() {
 			defer func() { <-slots }()
-			(&client{server: s, conn: conn, execs: map[uint32]*exec{}, shutdown: shutdown}).serve(ctx)
+			s.client(conn, shutdown, nil).serve(ctx)
+		})
+	}
+}
+
+func (s *Server) client(conn net.Conn, shutdown chan<- struct{}, used func()) *client {
+	return &client{server: s, conn: conn, execs: map[uint32]*exec{}, streams: map[uint32]*stream{}, shutdown: shutdown, used: used}
+}
+
+// The pauses between two calls that nobody answered: short at first, since a Runner that was just started waits for us.
+const (
+	callAgain     = 20 * time.Millisecond
+	callAgainMost = 500 * time.Millisecond
+)
+
+// Call is Serve where the Sandbox is the one to connect: spare connections always wait to be used, and whenever one is,
+// or is lost, another takes its place.
+func (s *Server) Call(ctx context.Context, dial func(context.Context) (net.Conn, error), spare int) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var conns sync.WaitGroup
+	defer conns.Wait()
+	shutdown := make(chan struct{}, 1)
+	go s.endWhenAsked(ctx, cancel, shutdown)
+	slots := make(chan struct{}, maxConns)
+	waiting := make(chan struct{}, spare)
+	pause := callAgain
+	for {
+		for _, c := range []chan struct{}{waiting, slots} {
+			select {
+			case <-ctx.Done():
+				return nil
+			case c <- struct{}{}:
+			}
+		}
+		conn, err := dial(ctx)
+		if err != nil {
+			<-waiting
+			<-slots
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(pause):
+				pause = min(2*pause, callAgainMost)
+			}
+			continue
+		}
+		pause = callAgain
+		conns.Go(func() {
+			defer func() { <-slots }()
+			used := sync.OnceFunc(func() { <-waiting })
+			defer used()
+			s.client(conn, shutdown, used).serve(ctx)
 		})
 	}
 }
@@ -77,6 +132,11 @@ func (s *Server) endWhenAsked(ctx context.Context, cancel func(), asked <-chan s
 	case <-ctx.Done():
 		return
 	case <-asked:
+	}
+	if s.End != nil {
+		s.End(ctx)
+		cancel()
+		return
 	}
 	if os.Getpid() != 1 {
 		cancel() // not in a Sandbox: -1 would mean everyone on this machine
@@ -106,8 +166,10 @@ type client struct {
 
 	writing sync.Mutex // held over a write to conn, and nothing else
 
-	execs map[uint32]*exec // touched by serve alone
-	ended sync.WaitGroup
+	used    func()             // called once the client has said something; nil where nobody asks
+	execs   map[uint32]*exec   // touched by serve alone
+	streams map[uint32]*stream // likewise
+	ended   sync.WaitGroup
 }
 
 // serve reads frames until the client hangs up, and then kills what it started.
@@ -118,6 +180,9 @@ func (c *client) serve(ctx context.Context) {
 	defer func() {
 		for _, e := range c.execs {
 			e.kill()
+		}
+		for _, t := range c.streams {
+			_ = t.conn.Close()
 		}
 	}()
 	hello := binary.BigEndian.AppendUint32(nil, idFirst)
@@ -131,6 +196,9 @@ func (c *client) serve(ctx context.Context) {
 		f, err := frames.next()
 		if err != nil {
 			return // a client that sends garbage is not answered: framing is lost
+		}
+		if c.used != nil {
+			c.used()
 		}
 		if err := c.handle(ctx, f); err != nil {
 			return
@@ -151,6 +219,13 @@ func (c *client) handle(ctx context.Context, f frame) error {
 		return nil
 	case typeRequest:
 		return c.start(f)
+	case typeConnect:
+		return c.connect(ctx, f)
+	case typeUsage:
+		return c.send(f.id, flagTerminal, typeUsage, usage())
+	}
+	if t, ok := c.streams[f.id]; ok {
+		return c.relay(f, t)
 	}
 	e, ok := c.execs[f.id]
 	if !ok {

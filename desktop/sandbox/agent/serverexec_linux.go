@@ -17,6 +17,9 @@ import (
 // maxInput is what a command may leave unread before its connection is no longer read.
 const maxInput = 1 << 20
 
+// hangUpCheck is how often a connection that is not read is asked whether its client is still there.
+const hangUpCheck = 100 * time.Millisecond
+
 // exec is one command that a client started.
 type exec struct {
 	client *client
@@ -114,7 +117,7 @@ func wake(c chan struct{}) {
 // input queues what the client sent. With a full queue it waits, and the connection is not read, until the command
 // reads, ends, or the client hangs up.
 func (e *exec) input(ctx context.Context, b []byte) error {
-	tick := time.NewTicker(100 * time.Millisecond)
+	tick := time.NewTicker(hangUpCheck)
 	defer tick.Stop()
 	for {
 		e.mu.Lock()

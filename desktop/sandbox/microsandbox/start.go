@@ -1,0 +1,251 @@
+package microsandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"claude-hub/desktop/sandbox"
+	"claude-hub/internal/claudehub"
+)
+
+// Start brings a Sandbox up; see sandbox.Backend. The system of one that was stopped is kept, unless the Spec asks for
+// another VM than the one it was made for.
+func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) error {
+	if err := checkID(spec.ID); err != nil {
+		return err
+	}
+	ctx, cancel := b.within(ctx, 2*bootTimeout)
+	defer cancel()
+	unlock, err := b.lock(ctx, string(spec.ID))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	state, err := b.look(ctx, spec.ID)
+	switch {
+	case err != nil:
+		return err
+	case state == sandbox.Running:
+		return nil
+	case state == sandbox.Sick:
+		return claudehub.Errorf(claudehub.Conflict, "The Sandbox %s is there and does not answer. Stop it, and start it again.", spec.ID)
+	}
+	l := &launch{b: b, spec: spec, box: b.box(spec.ID)}
+	if err := l.prepare(ctx); err != nil {
+		return err
+	}
+	if err := l.run(ctx); err != nil {
+		l.undo(context.WithoutCancel(ctx))
+		return sentence(ctx, err, "The Sandbox did not start")
+	}
+	return nil
+}
+
+// launch is one try to start a Sandbox.
+type launch struct {
+	b     *Backend
+	spec  sandbox.Spec
+	box   box
+	order order
+	image imageRecord
+	rec   record
+	known bool // the VM was there before, with a system worth keeping
+}
+
+// prepare finds everything that can be refused without a VM, and writes down what is about to be.
+func (l *launch) prepare(ctx context.Context) error {
+	if _, err := l.b.tool(ctx); err != nil {
+		return err
+	}
+	if err := errors.Join(hypervisor(), affordable(l.spec.Limits)); err != nil {
+		return err
+	}
+	if needsRoute(l.spec) && !routed() {
+		return claudehub.Errorf(claudehub.Unavailable,
+			"This machine has no IPv4 default route, and without one its microVMs have no network. Connect it to a network, and wake the Session again.")
+	}
+	if n := len(l.box.socket()) - maxSocketPath(); n > 0 {
+		return claudehub.Errorf(claudehub.Invalid, "The path %s is %d characters too long for a socket. Choose a shorter state folder, with --dir.", l.box.socket(), n)
+	}
+	if err := l.b.copyGuest(); err != nil {
+		return err
+	}
+	// From here until the record is there, the Image must not go.
+	unlock, err := l.b.lock(ctx, catalogLock)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if l.image, err = l.b.image(l.spec.Image); err != nil {
+		return err
+	}
+	if l.order, err = l.b.order(l.spec, l.image); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(l.box.tmp(), 0o700); err != nil {
+		return claudehub.WithCause(claudehub.Unavailable, err, "The Sandbox's folder %s cannot be made. Free some space there, or mend its permissions.", l.box.dir)
+	}
+	old, err := l.box.load()
+	if err != nil {
+		return err
+	}
+	l.known = old != nil && old.Made == l.order.hash
+	l.rec = record{Image: l.spec.Image, Relay: l.spec.Relay, Memory: orDefault(l.spec.Limits.MemoryBytes, defaultMemory)}
+	if l.known {
+		l.rec.Made = old.Made
+	}
+	return l.box.save(l.rec)
+}
+
+func (l *launch) run(ctx context.Context) error {
+	// Before the VM is there, so that its guest reaches us at its first call.
+	if _, err := l.b.door(l.spec.ID); err != nil {
+		return err
+	}
+	if l.known {
+		there, err := l.b.registered(ctx, l.spec.ID)
+		if err != nil {
+			return err
+		}
+		l.known = there
+	}
+	var err error
+	if l.known {
+		err = l.start(ctx)
+	} else {
+		err = l.create(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	pid, err := l.b.pid(l.spec.ID)
+	if err != nil {
+		return err
+	}
+	if pid == 0 {
+		return errors.New("the VM ended at once")
+	}
+	l.rec.Made, l.rec.Pid, l.rec.Started = l.order.hash, pid, time.Now().UTC()
+	if err := l.box.save(l.rec); err != nil {
+		return err
+	}
+	return l.b.greet(ctx, l.spec.ID)
+}
+
+// create makes the VM anew, in the place of whatever of that name is there.
+func (l *launch) create(ctx context.Context) error {
+	if err := l.b.discard(ctx, l.spec.ID); err != nil {
+		return err
+	}
+	var args []string
+	if l.image.Kind == committed {
+		args = append([]string{"run", "-d", "--from-snapshot", l.image.handle()}, l.order.args...)
+		args = append(args, "--", "/bin/true") // not what the image would start by itself
+	} else {
+		args = append(append([]string{"create"}, l.order.args...), l.image.handle())
+	}
+	_, err := l.b.msb(ctx, call{args: args, tmp: l.box.tmp(), timeout: bootTimeout})
+	return err
+}
+
+func (l *launch) start(ctx context.Context) error {
+	_, err := l.b.msb(ctx, call{args: []string{"start", l.b.vm(l.spec.ID)}, tmp: l.box.tmp(), timeout: bootTimeout})
+	var f *failure
+	if errors.As(err, &f) && f.says("already running") {
+		return nil
+	}
+	return err
+}
+
+// undo ends what run began. The system of a VM that was there before is kept.
+func (l *launch) undo(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, l.b.times(callTimeout))
+	defer cancel()
+	err := l.b.kill(ctx, l.spec.ID)
+	if !l.known {
+		err = errors.Join(err, l.b.discard(ctx, l.spec.ID), l.b.closeDoor(l.spec.ID), os.RemoveAll(l.box.dir))
+	}
+	if err != nil {
+		l.b.log.Error("a half-started Sandbox left something behind", "sandbox", l.spec.ID, "error", err)
+	}
+}
+
+// registered tells whether msb knows the VM and has its disk. msb looks at the process, too, and so notes a VM that
+// ended unseen.
+func (b *Backend) registered(ctx context.Context, id sandbox.ID) (bool, error) {
+	if _, err := os.Stat(filepath.Join(b.disk(id), "upper.ext4")); err != nil {
+		return false, nil //nolint:nilerr // without its disk it is none, whatever msb thinks
+	}
+	out, err := b.msb(ctx, call{args: []string{"ps", b.vm(id), "--format", "json"}})
+	var f *failure
+	if errors.As(err, &f) && f.says("not found") {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var told struct {
+		Name string `json:"name"`
+	}
+	return json.Unmarshal(out, &told) == nil && told.Name == b.vm(id), nil
+}
+
+// discard removes a VM in whatever state it is: running, unknown to msb, or half there.
+func (b *Backend) discard(ctx context.Context, id sandbox.ID) error {
+	if err := b.kill(ctx, id); err != nil {
+		return err
+	}
+	_, err := b.msb(ctx, call{args: []string{"rm", "-f", b.vm(id)}})
+	var f *failure
+	if err != nil && !(errors.As(err, &f) && f.says("not found")) {
+		return err
+	}
+	// What a create that failed or was killed left, msb does not know.
+	left := []string{b.disk(id), filepath.Dir(agentSocket(b.home(), b.vm(id)))}
+	for _, dir := range left {
+		if err := os.RemoveAll(dir); err != nil {
+			return claudehub.WithCause(claudehub.Unavailable, err, "The folder %s cannot be removed. Mend its permissions, and try again.", dir)
+		}
+	}
+	return nil
+}
+
+func (b *Backend) guestCopy() string { return filepath.Join(b.state, "guest") }
+
+// copyGuest keeps the guest program in the state folder: there the file system is known to be good for mounts, and its
+// path stays the same whichever way the Runner is updated.
+func (b *Backend) copyGuest() error {
+	have, err := os.Stat(b.guestCopy())
+	want, wantErr := os.Stat(b.guest)
+	if wantErr != nil {
+		return claudehub.WithCause(claudehub.Unavailable, wantErr, "The program %s is not there. Install the Runner again, whole.", b.guest)
+	}
+	if err == nil && have.Size() == want.Size() && have.ModTime().Equal(want.ModTime()) {
+		return nil
+	}
+	in, err := os.Open(b.guest)
+	if err != nil {
+		return fmt.Errorf("copy guest: %w", err)
+	}
+	defer in.Close()
+	out, err := os.CreateTemp(b.state, ".guest-*")
+	if err != nil {
+		return noRecord(b.guestCopy(), err)
+	}
+	_, err = io.Copy(out, in)
+	err = errors.Join(err, out.Chmod(0o755), out.Close(), os.Chtimes(out.Name(), want.ModTime(), want.ModTime()))
+	if err == nil {
+		err = os.Rename(out.Name(), b.guestCopy())
+	}
+	if err != nil {
+		os.Remove(out.Name()) // what matters has failed already
+		return noRecord(b.guestCopy(), err)
+	}
+	return nil
+}
