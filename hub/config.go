@@ -37,6 +37,7 @@ type Config struct {
 type Store struct {
 	Data     string `help:"Directory for what the Hub keeps." default:"${data}" type:"path" env:"CLAUDE_HUB_DATA" placeholder:"DIR"`
 	Database string `help:"sqlite:PATH or postgres://…; SQLite in the data directory when empty. Put a password in the environment or the file, not here." env:"CLAUDE_HUB_DATABASE" placeholder:"URL"`
+	Keyset   string `help:"The file with the keys that Variables are encrypted with; keyset.json in the data directory when empty. Hubs that share a database share it." type:"path" env:"CLAUDE_HUB_KEYSET" placeholder:"FILE"`
 	NatsURL  string `help:"A NATS server that several Hubs share; inside this process when empty." env:"CLAUDE_HUB_NATS_URL" placeholder:"URL"`
 	// NatsCreds is a path, since a credential has no place in a command line.
 	NatsCreds string `help:"A NATS credentials file." type:"path" env:"CLAUDE_HUB_NATS_CREDS" placeholder:"FILE"`
@@ -47,6 +48,13 @@ func (s Store) dsn() string {
 		return "sqlite:" + filepath.Join(s.Data, "hub.db")
 	}
 	return s.Database
+}
+
+func (s Store) keyset() string {
+	if s.Keyset == "" {
+		return filepath.Join(s.Data, "keyset.json")
+	}
+	return s.Keyset
 }
 
 // Check refuses a value that cannot be meant, with a sentence on each.

@@ -13,6 +13,7 @@ import (
 	"claude-hub/hub/bus"
 	"claude-hub/hub/fleet"
 	"claude-hub/hub/screen"
+	"claude-hub/hub/secret"
 	"claude-hub/hub/store"
 	"claude-hub/hub/web"
 	"claude-hub/internal/claudehub"
@@ -55,6 +56,11 @@ func (h *Hub) build(ctx context.Context) (err error) {
 	if h.parts, err = openParts(ctx, h.cfg.Store, h.log); err != nil {
 		return err
 	}
+	secrets, err := openKeyset(ctx, h.cfg.keyset(), h.parts.store, h.log)
+	if err != nil {
+		return err
+	}
+	h.parts.fleet = h.parts.withSecrets(secrets)
 	h.feeds = screen.New(screen.Options{Fleet: h.parts.fleet, Bus: h.parts.bus, Log: h.log})
 	h.handler, err = web.New(web.Options{Fleet: h.parts.fleet, Feeds: h.feeds, Log: h.log, PublicURL: h.cfg.PublicURL,
 		TLS: h.cfg.TLS(), Notice: h.cfg.Notice, Version: h.cfg.Version, Dev: h.cfg.Dev, Metrics: h.metrics})
@@ -84,7 +90,7 @@ func (h *Hub) Run(ctx context.Context, ln net.Listener) error {
 	if h.cfg.MetricsListen != "" {
 		g.Go(func() error { return h.serveMetrics(ctx) })
 	}
-	h.log.Info("the Hub serves", "url", h.URL(ln.Addr()), "version", h.cfg.Version)
+	h.log.Info("the Hub serves", "url", h.URL(ln.Addr()), "version", h.cfg.Version, "keyset", h.cfg.keyset())
 	err := g.Wait()
 	if err != nil {
 		h.log.Error("the Hub stopped", "err", err)
@@ -154,12 +160,18 @@ type parts struct {
 	store *store.Store
 	bus   *bus.Bus
 	fleet *fleet.Fleet
+	log   *slog.Logger
+}
+
+// withSecrets is a fleet that can read and write Variables.
+func (p *parts) withSecrets(box *secret.Box) *fleet.Fleet {
+	return fleet.New(p.store, p.bus, p.log, fleet.Options{Secrets: box})
 }
 
 func openParts(ctx context.Context, cfg Store, log *slog.Logger) (*parts, error) {
 	ctx, cancel := context.WithTimeout(ctx, openLimit)
 	defer cancel()
-	p := &parts{}
+	p := &parts{log: log}
 	var err error
 	if p.store, err = store.Open(ctx, cfg.dsn()); err != nil {
 		return nil, err

@@ -23,6 +23,9 @@ type Change struct {
 	Session *claudehub.Session
 	Runner  *claudehub.Runner
 	Prompt  *claudehub.Prompt
+
+	Environment *claudehub.Environment
+	Build       *claudehub.Build
 }
 
 // Changes calls send, from one goroutine, for each change that the person may see. It returns nil when ctx ends, send's
@@ -73,7 +76,16 @@ func (f *Fleet) lookUp(ctx context.Context, p claudehub.PersonID, w waitingChang
 	switch w.kind {
 	case changedSession:
 		s, err := f.Watch(ctx, p, claudehub.SessionID(w.id))
+		if claudehub.CodeOf(err) == claudehub.NotFound {
+			s, err = f.deletedSession(ctx, p, claudehub.SessionID(w.id))
+		}
 		return Change{Session: &s}, err
+	case changedEnvironment:
+		e, err := f.Environment(ctx, p, claudehub.EnvironmentID(w.id))
+		return Change{Environment: &e}, err
+	case changedBuild:
+		b, err := f.Build(ctx, p, claudehub.BuildID(w.id))
+		return Change{Build: &b}, err
 	case changedPrompt:
 		if _, err := f.Watch(ctx, p, w.session); err != nil {
 			return Change{}, err
@@ -88,6 +100,15 @@ func (f *Fleet) lookUp(ctx context.Context, p claudehub.PersonID, w waitingChang
 		return Change{Runner: &r.Runner}, err
 	}
 	return Change{}, errNoSession // a kind of a newer Hub on the same bus
+}
+
+// deletedSession finds a Session whose Runner has deleted it, for the one time that its watchers are told so.
+func (f *Fleet) deletedSession(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
+	s, err := f.st.Read().DeletedSession(ctx, id)
+	if err != nil {
+		return claudehub.Session{}, absent(err, errNoSession)
+	}
+	return s.Session, mayWatch(p, s.Session)
 }
 
 // waitingChange names a thing that a page has to be told about.

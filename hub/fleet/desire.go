@@ -7,7 +7,16 @@ import (
 	"claude-hub/internal/claudehub"
 )
 
-var errArchived = claudehub.Errorf(claudehub.Conflict, "This Session is archived. Take it out of the archive first.")
+// usable refuses a Session that is put away.
+func (d *decision) usable() error {
+	switch d.s.Desired {
+	case claudehub.WantArchived:
+		return errArchived
+	case claudehub.WantDeleted:
+		return errDeleting
+	}
+	return nil
+}
 
 // Wake asks for a Session to be awake.
 func (f *Fleet) Wake(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
@@ -21,8 +30,13 @@ func (f *Fleet) Sleep(ctx context.Context, p claudehub.PersonID, id claudehub.Se
 
 func (f *Fleet) want(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID, to claudehub.Desired) (claudehub.Session, error) {
 	return f.asPerson(ctx, p, id, func(d *decision) error {
-		if d.s.Desired == claudehub.WantArchived {
-			return errArchived
+		if err := d.usable(); err != nil {
+			return err
+		}
+		if to == claudehub.WantAsleep {
+			if err := d.claudeOnly(); err != nil {
+				return err
+			}
 		}
 		d.want(to)
 		return nil
@@ -38,9 +52,12 @@ func (d *decision) want(to claudehub.Desired) {
 	}
 }
 
-// Archive puts a Session away. It stops, and everything it has is kept.
+// Archive puts a Session away. It stops, and everything it has is kept; of a look inside, nothing is.
 func (f *Fleet) Archive(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
 	return f.asPerson(ctx, p, id, func(d *decision) error {
+		if d.s.Desired == claudehub.WantDeleted {
+			return errDeleting
+		}
 		d.want(claudehub.WantArchived)
 		return nil
 	})
@@ -49,13 +66,30 @@ func (f *Fleet) Archive(ctx context.Context, p claudehub.PersonID, id claudehub.
 // Unarchive takes a Session back, asleep.
 func (f *Fleet) Unarchive(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
 	return f.asPerson(ctx, p, id, func(d *decision) error {
-		if d.s.Desired != claudehub.WantArchived {
+		switch {
+		case d.s.Desired == claudehub.WantDeleted:
+			return errDeleting
+		case d.s.Desired != claudehub.WantArchived:
 			return nil
+		case d.s.Kind == claudehub.KindLook:
+			return errLookOver
 		}
 		if err := roomForSession(ctx, d.q, d.s.Runner); err != nil {
 			return err
 		}
 		d.want(claudehub.WantAsleep)
+		return nil
+	})
+}
+
+// Delete ends a Session for good, once it is archived. It stays in the lists, as on its way, until its Runner has removed
+// everything; a Runner that is away does that when it comes back.
+func (f *Fleet) Delete(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
+	return f.asPerson(ctx, p, id, func(d *decision) error {
+		if !putAway(d.s.Desired) {
+			return claudehub.Errorf(claudehub.Conflict, "Only an archived Session can be deleted. Archive it first: deleting ends its workspace and its conversation for good.")
+		}
+		d.want(claudehub.WantDeleted)
 		return nil
 	})
 }
@@ -77,8 +111,11 @@ func (f *Fleet) Retry(ctx context.Context, p claudehub.PersonID, id claudehub.Se
 // CancelStep gives up the step that runs; the Session shall then be asleep.
 func (f *Fleet) CancelStep(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
 	return f.asPerson(ctx, p, id, func(d *decision) error {
-		if d.s.Desired == claudehub.WantArchived {
-			return errArchived
+		if err := d.usable(); err != nil {
+			return err
+		}
+		if err := d.claudeOnly(); err != nil {
+			return err
 		}
 		switch phase := d.s.Observed.Phase; {
 		case phase == claudehub.PhasePreparing, phase == claudehub.PhaseStarting, phase == claudehub.PhaseStopping,
@@ -96,9 +133,10 @@ func (f *Fleet) CancelStep(ctx context.Context, p claudehub.PersonID, id claudeh
 func (f *Fleet) NewConversation(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
 	return f.asPerson(ctx, p, id, func(d *decision) error {
 		fail := d.s.Observed.Failure
+		if err := d.usable(); err != nil {
+			return err
+		}
 		switch {
-		case d.s.Desired == claudehub.WantArchived:
-			return errArchived
 		case fail == nil || fail.Choice != "new_conversation":
 			return claudehub.Errorf(claudehub.Conflict, "This Session has its conversation. Make a new Session for another one.")
 		case d.pending():
@@ -114,6 +152,9 @@ func (f *Fleet) NewConversation(ctx context.Context, p claudehub.PersonID, id cl
 // Stop interrupts Claude's Turn and cancels all prompts that Claude does not have yet.
 func (f *Fleet) Stop(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
 	return f.asPerson(ctx, p, id, func(d *decision) error {
+		if err := d.claudeOnly(); err != nil {
+			return err
+		}
 		open, err := d.q.OpenPrompts(ctx, id)
 		if err != nil {
 			return err

@@ -132,8 +132,11 @@ func (b *batchOfEvents) session(ctx context.Context, id claudehub.SessionID) (*d
 }
 
 func (b *batchOfEvents) apply(ctx context.Context, d *decision, e wire.Event) error {
-	e.Text = clip(e.Text, maxEventText)
 	e.At = store.Round(e.At)
+	if e.Kind == wire.ReportDevcontainer {
+		return b.applyDevcontainer(ctx, d, e)
+	}
+	e.Text = clip(e.Text, maxEventText)
 	switch e.Kind {
 	case wire.ReportPrompt:
 		return b.applyPrompt(ctx, d, e)

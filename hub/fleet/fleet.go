@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"claude-hub/hub/bus"
+	"claude-hub/hub/secret"
 	"claude-hub/hub/store"
 	"claude-hub/internal/claudehub"
 )
@@ -18,13 +19,16 @@ type Fleet struct {
 	now func() time.Time
 	hub string // this Hub process, among those that share a database
 
+	secrets *secret.Box // nil beside a running Hub, where no Variable is read
+
 	mu      sync.Mutex
 	streams map[streamKey]time.Time // that this process serves, with their last sign of life
 }
 
-// Options hold what only tests set.
+// Options: without Secrets, no Variable can be read or written. Only tests set Now.
 type Options struct {
-	Now func() time.Time
+	Secrets *secret.Box
+	Now     func() time.Time
 }
 
 // New builds a Fleet. It looks after time (expiry, silence) only while Run runs.
@@ -33,5 +37,5 @@ func New(st *store.Store, b *bus.Bus, log *slog.Logger, opt Options) *Fleet {
 		opt.Now = time.Now
 	}
 	now := func() time.Time { return store.Round(opt.Now()) }
-	return &Fleet{st: st, bus: b, log: log, now: now, hub: claudehub.NewNonce(), streams: map[streamKey]time.Time{}}
+	return &Fleet{st: st, bus: b, log: log, now: now, hub: claudehub.NewNonce(), secrets: opt.Secrets, streams: map[streamKey]time.Time{}}
 }

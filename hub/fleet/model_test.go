@@ -261,12 +261,19 @@ func (m *model) verifySince(when string, from, now wire.Snapshot) {
 	m.t.Helper()
 	changes, err := m.DesiredSince(m.ctx, m.runner, from.Seq)
 	check(m.t, err)
+	machine := from.Machine
+	if changes.Machine != nil {
+		machine = *changes.Machine
+	}
+	if diff := cmp.Diff(now.Machine, machine); diff != "" {
+		m.t.Fatalf("%s: from %d the changes lead to another machine %s", when, from.Seq, diff)
+	}
 	state := map[claudehub.SessionID]wire.DesiredSession{}
 	for _, d := range from.Sessions {
 		state[d.ID] = d
 	}
 	last := from.Seq
-	for _, d := range changes {
+	for _, d := range changes.Sessions {
 		if d.Seq <= last {
 			m.t.Fatalf("%s: number %d after %d", when, d.Seq, last)
 		}
@@ -306,7 +313,7 @@ func TestStreamMissesNothing(t *testing.T) {
 		read := func() {
 			changes, err := r.DesiredSince(r.ctx, r.runner, last)
 			check(t, err)
-			for _, d := range changes {
+			for _, d := range changes.Sessions {
 				if d.Seq <= last {
 					t.Fatalf("number %d after %d", d.Seq, last)
 				}

@@ -12,6 +12,13 @@ var (
 	errNoSession = claudehub.Errorf(claudehub.NotFound, "There is no Session with that id.")
 	errNoRunner  = claudehub.Errorf(claudehub.NotFound, "There is no Runner with that id.")
 	errNoPrompt  = claudehub.Errorf(claudehub.NotFound, "There is no prompt with that id.")
+	errNoBuild   = claudehub.Errorf(claudehub.NotFound, "There is no build with that id.")
+
+	errNoEnvironment = claudehub.Errorf(claudehub.NotFound, "There is no Environment with that id.")
+
+	errArchived            = claudehub.Errorf(claudehub.Conflict, "This Session is archived. Take it out of the archive first.")
+	errDeleting            = claudehub.Errorf(claudehub.Conflict, "This Session is being deleted; nothing else can be done with it.")
+	errArchivedEnvironment = claudehub.Errorf(claudehub.Conflict, "This Environment is archived. Take it out of the archive first.")
 )
 
 // mayDrive refuses who may not type, prompt, wake, sleep, archive or change.
@@ -38,6 +45,14 @@ func mayWatch(p claudehub.PersonID, s claudehub.Session) error {
 func mayOwn(p claudehub.PersonID, r claudehub.Runner) error {
 	if p == "" || r.Owner != p {
 		return errNoRunner
+	}
+	return nil
+}
+
+// mayUse refuses who may not see, change or use an Environment, its Builds and its Variables.
+func mayUse(p claudehub.PersonID, e claudehub.Environment) error {
+	if p == "" || e.Owner != p {
+		return errNoEnvironment
 	}
 	return nil
 }

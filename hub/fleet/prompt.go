@@ -38,8 +38,11 @@ func (f *Fleet) AddPrompt(ctx context.Context, p claudehub.PersonID, id claudehu
 				return sameText(out, text, err)
 			}
 		}
-		if d.s.Desired == claudehub.WantArchived {
-			return errArchived
+		if err := d.claudeOnly(); err != nil {
+			return err
+		}
+		if err := d.usable(); err != nil {
+			return err
 		}
 		if err := validPrompt(text); err != nil {
 			return err

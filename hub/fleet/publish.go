@@ -15,6 +15,10 @@ const (
 	changedSession = "session"
 	changedRunner  = "runner"
 	changedPrompt  = "prompt"
+
+	changedEnvironment = "environment"
+	changedBuild       = "build"
+	changedBuildLog    = "build_log" // for those who follow the log alone; without an owner
 )
 
 // changed names what changed, and whose it is, so that others need not look.
@@ -30,6 +34,15 @@ func (f *Fleet) sessionChanged(s claudehub.Session) {
 
 func (f *Fleet) runnerChanged(r claudehub.Runner) {
 	f.publish(wire.ChangeSubject, changedRunner, changed{Owner: r.Owner, ID: string(r.ID)})
+}
+
+func (f *Fleet) environmentChanged(e claudehub.Environment) {
+	f.publish(wire.ChangeSubject, changedEnvironment, changed{Owner: e.Owner, ID: string(e.ID)})
+}
+
+// buildChanged: a Build is its Environment's owner's.
+func (f *Fleet) buildChanged(owner claudehub.PersonID, b claudehub.Build) {
+	f.publish(wire.ChangeSubject, changedBuild, changed{Owner: owner, ID: string(b.ID)})
 }
 
 func (f *Fleet) promptChanged(owner claudehub.PersonID, p claudehub.Prompt) {

@@ -13,6 +13,8 @@ const (
 	expireBatch = 200
 	// linkKept: a link that expired is kept for a while, to no use but that a clock set back does not revive it.
 	linkKept = 24 * time.Hour
+	// deletedKept: the row of a Session that is gone stays so long, for pages that are about to be told.
+	deletedKept = time.Hour
 )
 
 // Run looks after what only time changes: prompts that expire, links that went silent, sign-ins that are over. It
@@ -131,15 +133,21 @@ func (f *Fleet) expireIn(ctx context.Context, id claudehub.SessionID) error {
 	return err
 }
 
-// tidy forgets sign-ins and links that are over.
+// tidy forgets what is over: sign-ins and links, Sessions that were deleted, logs of old builds.
 func (f *Fleet) tidy(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sweepLimit)
 	defer cancel()
 	now := f.now()
 	err := f.st.Write(ctx, func(q store.Q) error {
-		return q.DeleteOldSignIns(ctx, now.Add(-signInLife), now.Add(-linkKept))
+		if err := q.DeleteOldSignIns(ctx, now.Add(-signInLife), now.Add(-linkKept)); err != nil {
+			return err
+		}
+		if err := q.RemoveDeleted(ctx, now.Add(-deletedKept)); err != nil {
+			return err
+		}
+		return q.PruneBuildLogs(ctx, now.Add(-logsLife))
 	})
 	if err != nil && ctx.Err() == nil {
-		f.log.Error("old sign-ins are not forgotten", "err", err)
+		f.log.Error("what is over is not forgotten", "err", err)
 	}
 }

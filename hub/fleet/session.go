@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"strings"
+	"time"
 
 	"claude-hub/hub/store"
 	"claude-hub/internal/claudehub"
@@ -19,11 +20,15 @@ type NewSession struct {
 	Effort  string // "default" when empty
 	Prompt  string // the first prompt; may be empty
 	Request string
+	// Environment is nil for the default recipe. Version 0 is the newest.
+	Environment *claudehub.EnvironmentRef
 }
 
 // SessionUpdate changes what is not nil.
 type SessionUpdate struct {
 	Title, Model, Effort *string
+	// Environment with an empty id is the default recipe; version 0 is the newest.
+	Environment *claudehub.EnvironmentRef
 }
 
 // Sessions lists the Sessions that a person may see, archived ones or the others, the newest first.
@@ -72,11 +77,8 @@ func (f *Fleet) CreateSession(ctx context.Context, p claudehub.PersonID, n NewSe
 	d := &decision{}
 	err := f.st.Write(ctx, func(q store.Q) error {
 		*d = decision{q: q, now: f.now()}
-		r, err := q.LockRunner(ctx, n.Runner)
+		_, err := lockRunner(ctx, q, p, n.Runner)
 		if err != nil {
-			return absent(err, errNoRunner)
-		}
-		if err := mayOwn(p, r.Runner); err != nil {
 			return err
 		}
 		if n.Request != "" {
@@ -128,16 +130,14 @@ func (n *NewSession) complete() error {
 }
 
 func (d *decision) create(ctx context.Context, p claudehub.PersonID, n NewSession) (err error) {
-	d.changed = true
-	d.s = store.Session{Request: n.Request, Session: claudehub.Session{ID: claudehub.NewSessionID(), Title: n.Title, Creator: p,
-		Runner: n.Runner, Source: n.Source, Desired: claudehub.WantAwake, Model: n.Model, Effort: n.Effort, Generation: 1,
-		Observed: claudehub.Observed{Phase: claudehub.PhaseNew, Since: d.now,
-			SandboxLink: claudehub.Link{State: claudehub.LinkNone, Since: d.now}},
-		Created: d.now, Updated: d.now}}
-	if d.s.Seq, err = d.q.NextSeq(ctx, n.Runner); err != nil {
-		return err
+	d.s = newSession(p, n.Runner, d.now)
+	d.s.Request, d.s.Title, d.s.Source, d.s.Model, d.s.Effort = n.Request, n.Title, n.Source, n.Model, n.Effort
+	if n.Environment != nil && n.Environment.ID != "" {
+		if d.s.Environment, err = environmentFor(ctx, d.q, p, *n.Environment); err != nil {
+			return err
+		}
 	}
-	if err := d.q.AddSession(ctx, d.s); err != nil {
+	if err := d.add(ctx); err != nil {
 		return err
 	}
 	if n.Prompt == "" {
@@ -145,6 +145,24 @@ func (d *decision) create(ctx context.Context, p claudehub.PersonID, n NewSessio
 	}
 	_, err = d.addPrompt(ctx, p, n.Prompt, n.Request)
 	return err
+}
+
+// newSession is a Session before anything was asked of it.
+func newSession(p claudehub.PersonID, r claudehub.RunnerID, now time.Time) store.Session {
+	return store.Session{Session: claudehub.Session{ID: claudehub.NewSessionID(), Creator: p, Runner: r, Kind: claudehub.KindClaude,
+		Forwards: []claudehub.Forward{}, Desired: claudehub.WantAwake, Model: claudehub.Models[0], Effort: claudehub.Efforts[0], Generation: 1,
+		Observed: claudehub.Observed{Phase: claudehub.PhaseNew, Since: now, SandboxLink: claudehub.Link{State: claudehub.LinkNone, Since: now},
+			Ports: []claudehub.Port{}, Checks: []claudehub.Check{}},
+		Created: now, Updated: now}}
+}
+
+// add stores a new Session.
+func (d *decision) add(ctx context.Context) (err error) {
+	d.changed = true
+	if d.s.Seq, err = d.q.NextSeq(ctx, d.s.Runner); err != nil {
+		return err
+	}
+	return d.q.AddSession(ctx, d.s)
 }
 
 func roomForSession(ctx context.Context, q store.Q, id claudehub.RunnerID) error {
@@ -156,7 +174,8 @@ func roomForSession(ctx context.Context, q store.Q, id claudehub.RunnerID) error
 	return err
 }
 
-// UpdateSession changes title, model or effort. Another model or effort restarts Claude; a title does not concern it.
+// UpdateSession changes title, model, effort or Environment. Another model or effort restarts Claude; a title does not
+// concern it; another Environment counts from the next wake.
 func (f *Fleet) UpdateSession(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID, u SessionUpdate) (claudehub.Session, error) {
 	return f.asPerson(ctx, p, id, func(d *decision) error {
 		title, model, effort := or(u.Title, d.s.Title), or(u.Model, d.s.Model), or(u.Effort, d.s.Effort)
@@ -166,15 +185,44 @@ func (f *Fleet) UpdateSession(ctx context.Context, p claudehub.PersonID, id clau
 				return err
 			}
 		}
+		if d.s.Desired == claudehub.WantDeleted {
+			return errDeleting
+		}
+		if u.Environment != nil {
+			if err := d.setEnvironment(ctx, p, *u.Environment); err != nil {
+				return err
+			}
+		}
 		if title != d.s.Title {
 			d.changed = true
 		}
 		if model != d.s.Model || effort != d.s.Effort {
+			if err := d.claudeOnly(); err != nil {
+				return err
+			}
 			d.desire()
 		}
 		d.s.Title, d.s.Model, d.s.Effort = title, model, effort
 		return nil
 	})
+}
+
+func (d *decision) setEnvironment(ctx context.Context, p claudehub.PersonID, ref claudehub.EnvironmentRef) error {
+	if err := d.claudeOnly(); err != nil {
+		return err
+	}
+	var to *claudehub.EnvironmentRef
+	if ref.ID != "" {
+		var err error
+		if to, err = environmentFor(ctx, d.q, p, ref); err != nil {
+			return err
+		}
+	}
+	if to == nil && d.s.Environment == nil || to != nil && d.s.Environment != nil && *to == *d.s.Environment {
+		return nil
+	}
+	d.s.Environment, d.changed = to, true
+	return nil
 }
 
 func or(s *string, otherwise string) string {

@@ -34,26 +34,36 @@ func (f *Fleet) Listen(_ context.Context, id claudehub.RunnerID, instance string
 
 // Snapshot is all that a Runner has to know.
 func (f *Fleet) Snapshot(ctx context.Context, id claudehub.RunnerID) (wire.Snapshot, error) {
-	seq, sessions, err := f.desired(ctx, id, 0)
-	return wire.Snapshot{Seq: seq, Sessions: sessions}, err
+	seq, d, err := f.desired(ctx, id, -1)
+	if err != nil {
+		return wire.Snapshot{}, err
+	}
+	return wire.Snapshot{Seq: seq, Sessions: d.Sessions, Machine: *d.Machine}, nil
+}
+
+// Desired is what changed in a Runner's log: Sessions in the order of their numbers, and the machine when that changed.
+type Desired struct {
+	Sessions []wire.DesiredSession
+	Machine  *wire.DesiredMachine
 }
 
 // DesiredSince is what changed after a number of the Runner's log, in its order. Expired says that the number is not
 // from this log (the Hub's database was restored from a backup): the Runner then needs a Snapshot.
-func (f *Fleet) DesiredSince(ctx context.Context, id claudehub.RunnerID, seq int64) ([]wire.DesiredSession, error) {
-	now, sessions, err := f.desired(ctx, id, seq)
+func (f *Fleet) DesiredSince(ctx context.Context, id claudehub.RunnerID, seq int64) (Desired, error) {
+	now, d, err := f.desired(ctx, id, max(seq, 0))
 	if err != nil {
-		return nil, err
+		return Desired{}, err
 	}
 	if seq < 0 || seq > now {
-		return nil, claudehub.Errorf(claudehub.Expired, "The Hub's log of this Runner ends at %d, and not at %d or later.", now, seq)
+		return Desired{}, claudehub.Errorf(claudehub.Expired, "The Hub's log of this Runner ends at %d, and not at %d or later.", now, seq)
 	}
-	return sessions, nil
+	return d, nil
 }
 
-func (f *Fleet) desired(ctx context.Context, id claudehub.RunnerID, after int64) (seq int64, out []wire.DesiredSession, err error) {
+// desired is what has a number above after; all of it for a negative one.
+func (f *Fleet) desired(ctx context.Context, id claudehub.RunnerID, after int64) (seq int64, out Desired, err error) {
 	if err := f.expireDue(ctx); err != nil {
-		return 0, nil, err
+		return 0, Desired{}, err
 	}
 	err = f.st.View(ctx, func(q store.Q) error {
 		r, err := q.Runner(ctx, id)
@@ -68,13 +78,26 @@ func (f *Fleet) desired(ctx context.Context, id claudehub.RunnerID, after int64)
 		if err != nil {
 			return err
 		}
-		seq, out = r.Seq, desiredSessions(sessions, prompts)
-		return nil
+		seq = r.Seq
+		if r.MachineSeq > after {
+			m, err := desiredMachine(ctx, q, r)
+			if err != nil {
+				return err
+			}
+			out.Machine = &m
+		}
+		out.Sessions, err = desiredSessions(ctx, q, sessions, prompts)
+		return err
 	})
 	return seq, out, err
 }
 
-func desiredSessions(sessions []store.Session, prompts []claudehub.Prompt) []wire.DesiredSession {
+func desiredSessions(ctx context.Context, q store.Q, sessions []store.Session, prompts []claudehub.Prompt) ([]wire.DesiredSession, error) {
+	variables, err := marksOf(ctx, q, sessions)
+	if err != nil {
+		return nil, err
+	}
+	environments := newRecipes(q)
 	of := map[claudehub.SessionID][]claudehub.Prompt{}
 	for _, p := range prompts {
 		of[p.Session] = append(of[p.Session], p)
@@ -85,9 +108,17 @@ func desiredSessions(sessions []store.Session, prompts []claudehub.Prompt) []wir
 		if queue == nil {
 			queue = []claudehub.Prompt{} // an empty list in JSON too
 		}
-		out = append(out, wire.DesiredSession{Seq: s.Seq, ID: s.ID, Creator: s.Creator, Title: s.Title, Source: s.Source,
+		d := wire.DesiredSession{Seq: s.Seq, ID: s.ID, Creator: s.Creator, Title: s.Title, Source: s.Source,
 			Desired: s.Desired, Model: s.Model, Effort: s.Effort, Generation: s.Generation, Conversation: s.Conversation,
-			StopAt: s.StopAt, Prompts: queue})
+			StopAt: s.StopAt, Prompts: queue, Kind: s.Kind, Build: s.Build, Forwards: s.Forwards, Variables: variables[s.Creator].of(s)}
+		if s.Environment != nil {
+			e, err := environments.of(ctx, *s.Environment)
+			if err != nil {
+				return nil, err
+			}
+			d.Environment = &e
+		}
+		out = append(out, d)
 	}
-	return out
+	return out, nil
 }

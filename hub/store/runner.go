@@ -12,9 +12,13 @@ import (
 // Runner is a Runner with what only the Hub knows of it.
 type Runner struct {
 	claudehub.Runner
-	// Seq is the number of the last change of desired state of any of its Sessions.
-	Seq   int64
-	Lease Lease
+	// Seq is the number of the last change of desired state of any of its Sessions, or of its machine.
+	Seq int64
+	// MachineSeq is the number of the last change of what is desired of its machine.
+	MachineSeq int64
+	// ReclaimWhat are the kinds of thing that the last Reclaim asks to remove.
+	ReclaimWhat []string
+	Lease       Lease
 }
 
 // Lease says which process is the Runner. It stays written when it ended, so that the last holder is known.
@@ -40,20 +44,43 @@ type runnerRow struct {
 	Since     int64               `db:"lease_since"`
 	Renewed   int64               `db:"lease_renewed"`
 	Created   int64               `db:"created"`
+
+	Reclaim     int64  `db:"reclaim"`
+	ReclaimWhat string `db:"reclaim_what"`
+	MachineSeq  int64  `db:"machine_seq"`
 }
 
 const runnerColumns = `id, owner, name, seq, machine, link_state, link_since,
-	lease_instance, lease_host, lease_hub, lease_since, lease_renewed, created`
+	lease_instance, lease_host, lease_hub, lease_since, lease_renewed, created, reclaim, reclaim_what, machine_seq`
 
 func (r runnerRow) runner() (Runner, error) {
 	out := Runner{
 		Runner: claudehub.Runner{ID: r.ID, Owner: r.Owner, Name: r.Name, Created: at(r.Created),
-			Link: claudehub.Link{State: r.LinkState, Since: at(r.LinkSince)}},
-		Seq: r.Seq,
+			Link: claudehub.Link{State: r.LinkState, Since: at(r.LinkSince)}, Reclaim: r.Reclaim},
+		Seq: r.Seq, MachineSeq: r.MachineSeq,
 		Lease: Lease{Instance: r.Instance, Host: r.Host, Hub: r.Hub,
 			Since: at(r.Since), Renewed: at(r.Renewed)},
 	}
+	if err := decode(r.ReclaimWhat, &out.ReclaimWhat, "runner "+string(r.ID)); err != nil {
+		return out, err
+	}
 	return out, decode(r.Machine, &out.Machine, "runner "+string(r.ID))
+}
+
+// SetReclaim stores what was asked to be removed from a Runner's disk.
+func (q Q) SetReclaim(ctx context.Context, r Runner) error {
+	what, err := encode(r.ReclaimWhat)
+	if err != nil {
+		return err
+	}
+	return q.must(ctx, `UPDATE runners SET reclaim = ?, reclaim_what = ? WHERE id = ?`, r.Reclaim, what, r.ID)
+}
+
+// NextMachineSeq takes the next number of a Runner's desired log for what is desired of its machine.
+func (q Q) NextMachineSeq(ctx context.Context, id claudehub.RunnerID) (int64, error) {
+	var seq int64
+	err := q.get(ctx, &seq, `UPDATE runners SET seq = seq + 1, machine_seq = seq + 1 WHERE id = ? RETURNING seq`, id)
+	return seq, err
 }
 
 // AddRunner stores a Runner; Conflict when its owner has one of that name.
@@ -113,14 +140,7 @@ func (q Q) manyRunners(ctx context.Context, query string, args ...any) ([]Runner
 	if err := q.all(ctx, &rows, query, args...); err != nil {
 		return nil, err
 	}
-	out := make([]Runner, len(rows))
-	for i, r := range rows {
-		var err error
-		if out[i], err = r.runner(); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return convertAll(rows, runnerRow.runner)
 }
 
 // SetRunnerName renames a Runner; Conflict when its owner has one of that name.

@@ -42,9 +42,12 @@ func populate(t testing.TB, st *store.Store) world {
 	w.session = store.Session{
 		Session: claudehub.Session{ID: claudehub.NewSessionID(), Title: "Größe", Creator: w.person.ID, Runner: w.runner.ID,
 			Source: claudehub.Source{GitURL: "https://example.org/a", Branch: "main"}, Desired: claudehub.WantAwake,
-			Model: "opus", Effort: "high", Generation: 3, Created: now, Updated: now,
+			Model: "opus", Effort: "high", Generation: 3, Created: now, Updated: now, Kind: claudehub.KindClaude,
+			Forwards: []claudehub.Forward{{Port: 3000, Same: true}, {Port: 8080}},
 			Observed: claudehub.Observed{Phase: claudehub.PhaseFailed, Generation: 2, Since: now, Doing: "a\x00b",
-				SandboxLink: claudehub.Link{State: claudehub.LinkNone, Since: now},
+				SandboxLink: claudehub.Link{State: claudehub.LinkNone, Since: now}, Checked: now,
+				Figures: claudehub.Figures{CPU: 0.5, Memory: 1 << 40, Disk: 7, DiskLimit: 9},
+				Ports:   []claudehub.Port{{Port: 3000, Listens: true, Local: "127.0.0.1:1"}}, Checks: []claudehub.Check{{Name: "clock", State: claudehub.CheckOK}},
 				Failure:     &claudehub.Failure{Step: "Cloning", Reason: "no", Fix: "yes", Choice: "new_conversation"}}},
 		Conversation: 2, StopAt: now, Request: "req",
 	}
@@ -86,7 +89,7 @@ func TestEverythingComesBack(t *testing.T) {
 		check(t, st.Write(ctx, func(q store.Q) error {
 			return errors.Join(q.SetMachine(ctx, w.runner.ID, machine), q.SetLink(ctx, w.runner.ID, link, lease))
 		}))
-		want := store.Runner{Runner: w.runner, Seq: 1, Lease: lease}
+		want := store.Runner{Runner: w.runner, Seq: 1, Lease: lease, ReclaimWhat: []string{}}
 		want.Machine, want.Link = machine, link
 		linked, err := st.Read().LinkedRunners(ctx)
 		check(t, err)

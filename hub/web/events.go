@@ -4,11 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"sync"
-	"time"
 
 	"claude-hub/hub/fleet"
-	"claude-hub/internal/wire"
 )
 
 // events tells a page of each change that its person may see. The page fetches its lists at ready: from there on it
@@ -16,47 +13,15 @@ import (
 func (s *server) events(w http.ResponseWriter, r *http.Request, c personCaller) error {
 	s.metrics.pages.Inc()
 	defer s.metrics.pages.Dec()
-	out := startSSE(w)
-	var mu sync.Mutex // of out, and of silent
-	silent := true
-	pings := time.NewTicker(wire.StreamPing)
-	defer pings.Stop()
-	ctx, end := context.WithCancel(r.Context())
-	defer end()
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	done := make(chan struct{})
-	defer close(done)
-	wg.Go(func() {
-		for {
-			select {
-			case <-done:
-				return
-			case <-pings.C:
-			}
-			if s.stillIn(ctx, c) != nil {
-				end()
-				return
-			}
-			mu.Lock()
-			if silent {
-				out.comment()
-				_ = out.flush() // a dead page ends its request's context
-			}
-			silent = true
-			mu.Unlock()
-		}
-	})
+	out := &pinged{sse: startSSE(w), silent: true}
+	ctx, stop := out.ping(r.Context(), func(ctx context.Context) error { return s.stillIn(ctx, c) })
+	defer stop()
 	err := s.fleet.Changes(ctx, c.ID, func(ch fleet.Change) error {
 		kind, data, err := changeEvent(ch)
 		if err != nil {
 			return err
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		silent = false
-		out.event(-1, kind, data)
-		return out.flush()
+		return out.send(-1, kind, data)
 	})
 	if rec := recordOf(ctx); rec.status != 0 {
 		rec.err = err // the answer has begun: the end of the stream says the rest
@@ -74,6 +39,10 @@ func changeEvent(ch fleet.Change) (kind string, data []byte, err error) {
 		kind, v = "runner", whole(*ch.Runner)
 	case ch.Prompt != nil:
 		kind, v = "prompt", ch.Prompt
+	case ch.Environment != nil:
+		kind, v = "environment", ch.Environment
+	case ch.Build != nil:
+		kind, v = "build", ch.Build
 	default:
 		kind = "ready"
 	}

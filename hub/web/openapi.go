@@ -29,13 +29,21 @@ func describeAPI(version string) *huma.OpenAPI {
 		Info: &huma.Info{Title: "claude-hub", Version: version,
 			Description: "People sign in with a cookie; a Runner has a bearer token. Errors are problems (RFC 9457)."},
 		Components: &huma.Components{
-			Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+			Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName),
 			SecuritySchemes: map[string]*huma.SecurityScheme{
 				"person": {Type: "apiKey", In: "cookie", Name: cookieName},
 				"runner": {Type: "http", Scheme: "bearer"},
 			},
 		},
 	}
+}
+
+// schemaName is a type's own name; what a Runner gets of a Variable is another thing than what people get.
+func schemaName(t reflect.Type, hint string) string {
+	if t == reflect.TypeFor[wire.Variable]() {
+		return "SentVariable"
+	}
+	return huma.DefaultSchemaNamer(t, hint)
 }
 
 // describe writes into a route's operation whom it serves and what it answers when it refuses.
@@ -109,12 +117,18 @@ var rawDocs = map[string]rawDoc{
 		kind: "application/json", answer: types(wire.TerminalUp{}, wire.TerminalDown{}, wire.TerminalState{}, wire.InputReport{}),
 	},
 	"events": {
-		status: "200", says: "Events session, runner, prompt with the object; ready with {} when nothing is missed any more",
-		kind: "text/event-stream", answer: types(claudehub.Session{}, claudehub.Runner{}, claudehub.Prompt{}),
+		status: "200", says: "Events session, runner, prompt, environment, build with the object; ready with {} when nothing is missed any more. " +
+			"A session in the phase deleted is gone",
+		kind: "text/event-stream", answer: types(claudehub.Session{}, claudehub.Runner{}, claudehub.Prompt{}, claudehub.Environment{}, claudehub.Build{}),
 	},
+	"build-log": {
+		params: []string{"id"}, status: "200", says: "Events log, with an id that is the offset after it; end with {} when the build is over and all is sent",
+		kind: "text/event-stream", answer: types(LogPart{}),
+	},
+	"build-log-text": {params: []string{"id"}, status: "200", says: "The log", kind: "text/plain"},
 	"runner-stream": {
 		status: "200", says: "Events named as in the Runner protocol",
-		kind: "text/event-stream", answer: types(wire.Snapshot{}, wire.DesiredSession{}, wire.Input{}, wire.Resize{}, wire.Attach{}, wire.Detach{}, wire.Superseded{}),
+		kind: "text/event-stream", answer: types(wire.Snapshot{}, wire.DesiredSession{}, wire.DesiredMachine{}, wire.Input{}, wire.Resize{}, wire.Attach{}, wire.Detach{}, wire.Superseded{}),
 	},
 	"runner-status": {
 		bodyKind: "application/json", body: types(wire.Status{}), status: "200", says: "Taken",
@@ -126,6 +140,16 @@ var rawDocs = map[string]rawDoc{
 	},
 	"runner-screen": {
 		params: []string{"id"}, bodyKind: "application/octet-stream", status: "204", says: "Handed on",
+	},
+	"runner-variables": {
+		params: []string{"id"}, status: "200", says: "The Variables, values included", kind: "application/json", answer: types(wire.Variables{}),
+	},
+	"runner-build-variables": {
+		params: []string{"id"}, status: "200", says: "The Variables, values included", kind: "application/json", answer: types(wire.Variables{}),
+	},
+	"runner-build-log": {
+		params: []string{"id"}, bodyKind: "application/octet-stream", status: "200", says: "How much of the log is here: go on from there",
+		kind: "application/json", answer: types(wire.LogReply{}),
 	},
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"claude-hub/hub/fleet"
 	"claude-hub/hub/web"
 	"claude-hub/internal/claudehub"
 	"claude-hub/internal/runnertest"
@@ -23,6 +24,8 @@ type house struct {
 	annR, bobR *runnertest.Runner
 	annS, bobS claudehub.Session
 	annP       claudehub.Prompt
+	annE       claudehub.Environment
+	annB       claudehub.Build
 	log        *syncBuffer
 }
 
@@ -37,6 +40,12 @@ func newHouse(t testing.TB) *house {
 	if h.annP, err = h.Fleet.AddPrompt(t.Context(), ann.ID, h.annS.ID, "hello", ""); err != nil {
 		t.Fatal(err)
 	}
+	if h.annE, err = h.Fleet.CreateEnvironment(t.Context(), ann.ID, "tools", claudehub.DefaultRecipe()); err != nil {
+		t.Fatal(err)
+	}
+	if h.annB, err = h.Fleet.CreateBuild(t.Context(), ann.ID, fleet.NewBuild{Environment: h.annE.ID, Runner: h.annR.ID}); err != nil {
+		t.Fatal(err)
+	}
 	return h
 }
 
@@ -48,8 +57,12 @@ func (h *house) fill(path string) string {
 		id = string(h.annR.ID)
 	case strings.HasPrefix(path, "/api/sign-ins/"):
 		id = "nothing"
+	case strings.HasPrefix(path, "/api/environments/"):
+		id = string(h.annE.ID)
+	case strings.HasPrefix(path, "/api/builds/"), strings.HasPrefix(path, "/runner/v1/builds/"):
+		id = string(h.annB.ID)
 	}
-	return strings.NewReplacer("{id}", id, "{prompt}", string(h.annP.ID)).Replace(path)
+	return strings.NewReplacer("{id}", id, "{prompt}", string(h.annP.ID), "{port}", "3000", "{name}", "NAME").Replace(path)
 }
 
 // credential is one way to come to a route.
@@ -168,7 +181,7 @@ func TestEveryRouteAuthenticates(t *testing.T) {
 			}
 		}
 	}
-	if count["public"] != len(known) || count["person"] < 20 || count["runner"] < 4 {
+	if count["public"] != len(known) || count["person"] < 45 || count["runner"] < 7 {
 		t.Errorf("the table has %v", count)
 	}
 	// Last, since some of these change things: with the right one the door is open.
@@ -193,6 +206,9 @@ func TestAbsentAndNotYoursLookAlike(t *testing.T) {
 	h := newHouse(t)
 	body := map[string]map[string]any{
 		"POST /api/sessions/{id}/prompts": {"text": "x"}, "PATCH /api/sessions/{id}": {"title": "x"}, "PATCH /api/runners/{id}": {"name": "x"},
+		"POST /api/sessions/{id}/ports": {"port": 3000, "same": false}, "PATCH /api/environments/{id}": {"base_version": 1, "name": "x"},
+		"POST /api/environments/{id}/builds": {"runner": h.bobR.ID}, "PUT /api/environments/{id}/variables/{name}": {"value": "x", "secret": true},
+		"POST /api/runners/{id}/reclaim": {"what": []string{"image"}},
 	}
 	for _, rt := range web.Routes() {
 		if rt.Principal != "person" || !strings.Contains(rt.Path, "{id}") || rt.Path == "/api/sign-ins/{id}" {
@@ -202,9 +218,14 @@ func TestAbsentAndNotYoursLookAlike(t *testing.T) {
 		if b, ok := body[rt.Method+" "+rt.Path]; ok {
 			in = b
 		}
-		no := strings.NewReplacer("{prompt}", string(claudehub.NewPromptID()))
-		if strings.HasPrefix(rt.Path, "/api/runners") {
+		no := strings.NewReplacer("{prompt}", string(claudehub.NewPromptID()), "{port}", "3000")
+		switch {
+		case strings.HasPrefix(rt.Path, "/api/runners"):
 			no = strings.NewReplacer("{id}", string(claudehub.NewRunnerID()))
+		case strings.HasPrefix(rt.Path, "/api/environments"):
+			no = strings.NewReplacer("{id}", string(claudehub.NewEnvironmentID()), "{name}", "NAME")
+		case strings.HasPrefix(rt.Path, "/api/builds"):
+			no = strings.NewReplacer("{id}", string(claudehub.NewBuildID()))
 		}
 		absent := strings.NewReplacer("{id}", string(claudehub.NewSessionID())).Replace(no.Replace(rt.Path))
 		mine := h.bob.Do(rt.Method, h.fill(rt.Path), in)
@@ -213,7 +234,7 @@ func TestAbsentAndNotYoursLookAlike(t *testing.T) {
 			t.Errorf("%s %s: %d %s, %d %s", rt.Method, rt.Path, mine.Status, mine.Body, none.Status, none.Body)
 		}
 		for _, id := range []string{"x", "ses_*", "..", "ses_%2e%2e", string(h.annS.ID) + "x"} {
-			if a := h.bob.Do(rt.Method, strings.NewReplacer("{id}", id, "{prompt}", id).Replace(rt.Path), in); a.Status != http.StatusNotFound &&
+			if a := h.bob.Do(rt.Method, strings.NewReplacer("{id}", id, "{prompt}", id, "{name}", id, "{port}", id).Replace(rt.Path), in); a.Status != http.StatusNotFound &&
 				a.Status != http.StatusTemporaryRedirect && a.Status != http.StatusMovedPermanently && !strings.Contains(id, "..") {
 				t.Errorf("%s %s with id %s: %d %s", rt.Method, rt.Path, id, a.Status, a.Body)
 			}

@@ -25,7 +25,8 @@ func (s *server) register(t *table) {
 	forPerson(t, get("/api/sessions", "list-sessions", "The Sessions this person may see"), s.listSessions)
 	forPerson(t, sized(created(post("/api/sessions", "create-session", "Make a Session")), promptLimit), s.createSession)
 	forPerson(t, get("/api/sessions/{id}", "get-session", "One Session"), s.getSession)
-	forPerson(t, patch("/api/sessions/{id}", "update-session", "Change title, model or effort"), s.updateSession)
+	forPerson(t, patch("/api/sessions/{id}", "update-session", "Change title, model, effort or Environment"), s.updateSession)
+	forPerson(t, remove("/api/sessions/{id}", "delete-session", "End an archived Session for good"), s.action(s.fleet.Delete))
 	forPerson(t, act("sleep", "Stop the Sandbox and keep everything"), s.action(s.fleet.Sleep))
 	forPerson(t, act("wake", "Start the Sandbox and resume the conversation"), s.action(s.fleet.Wake))
 	forPerson(t, act("archive", "Put away; everything is kept"), s.action(s.fleet.Archive))
@@ -40,14 +41,46 @@ func (s *server) register(t *table) {
 	forPerson(t, get("/api/sessions/{id}/history", "history", "Turns and notices, newest 200"), s.history)
 	rawPerson(t, stream(get("/api/sessions/{id}/terminal", "terminal", "The terminal's WebSocket, subprotocol "+terminalProtocol)), s.terminal)
 
+	forPerson(t, post("/api/sessions/{id}/ports", "forward-port", "Make a port of the Sandbox reachable on the Runner's machine"), s.forward)
+	forPerson(t, remove("/api/sessions/{id}/ports/{port}", "unforward-port", "Take a forwarded port back"), s.unforward)
+
+	forPerson(t, get("/api/environments", "list-environments", "A person's Environments by name"), s.listEnvironments)
+	forPerson(t, sized(created(post("/api/environments", "create-environment", "Make an Environment")), recipeLimit), s.createEnvironment)
+	forPerson(t, sized(post("/api/environments/seed", "seed-environment", "A first recipe out of a devcontainer"), seedLimit), s.seedEnvironment)
+	forPerson(t, get("/api/seeds", "list-seeds", "Devcontainers that Runners found"), s.listSeeds)
+	forPerson(t, get("/api/environments/{id}", "get-environment", "One Environment"), s.getEnvironment)
+	forPerson(t, sized(patch("/api/environments/{id}", "update-environment", "Change name or recipe; a changed recipe makes a new version"), recipeLimit), s.updateEnvironment)
+	forPerson(t, post("/api/environments/{id}/archive", "archive-environment", "Put away; Sessions keep their version"), s.archiveEnvironment)
+	forPerson(t, post("/api/environments/{id}/unarchive", "unarchive-environment", "Take back"), s.unarchiveEnvironment)
+	forPerson(t, get("/api/environments/{id}/versions", "list-versions", "The recipes as they were saved, newest first"), s.listVersions)
+	forPerson(t, get("/api/environments/{id}/builds", "list-builds", "The newest 50 builds, newest first"), s.listBuilds)
+	forPerson(t, created(post("/api/environments/{id}/builds", "create-build", "Build on a Runner; an open build of the same recipe is shared")), s.createBuild)
+	forPerson(t, get("/api/builds/{id}", "get-build", "One build"), s.getBuild)
+	forPerson(t, post("/api/builds/{id}/cancel", "cancel-build", "Give a build up"), s.cancelBuild)
+	forPerson(t, created(post("/api/builds/{id}/look", "look-inside", "A terminal in the Sandbox that a failed build left")), s.lookInside)
+	rawPerson(t, stream(get("/api/builds/{id}/log", "build-log", "A build's log as it grows, Server-Sent Events; from=N or Last-Event-ID resumes")), s.buildLog)
+	rawPerson(t, get("/api/builds/{id}/log.txt", "build-log-text", "A build's log, whole"), s.buildLogText)
+
+	forPerson(t, get("/api/environments/{id}/variables", "list-variables", "An Environment's Variables, without secret values"), s.listVariables)
+	forPerson(t, sized(put("/api/environments/{id}/variables/{name}", "set-variable", "Store a Variable of an Environment"), variableLimit), s.setVariable)
+	forPerson(t, remove("/api/environments/{id}/variables/{name}", "delete-variable", "Remove a Variable of an Environment"), s.deleteVariable)
+	forPerson(t, get("/api/repo-variables/repos", "list-repos", "Repositories of this person's Sessions and Variables"), s.listRepos)
+	forPerson(t, get("/api/repo-variables", "list-repo-variables", "A repository's Variables, without secret values"), s.listRepoVariables)
+	forPerson(t, sized(put("/api/repo-variables/{name}", "set-repo-variable", "Store a Variable of a repository"), variableLimit), s.setRepoVariable)
+	forPerson(t, remove("/api/repo-variables/{name}", "delete-repo-variable", "Remove a Variable of a repository"), s.deleteRepoVariable)
+
 	forPerson(t, get("/api/runners", "list-runners", "The Runners this person may see"), s.listRunners)
 	forPerson(t, patch("/api/runners/{id}", "rename-runner", "Give a Runner another name"), s.renameRunner)
+	forPerson(t, post("/api/runners/{id}/reclaim", "reclaim", "Remove from a Runner's disk what nothing uses"), s.reclaim)
 	rawPerson(t, stream(get("/api/events", "events", "Changes as they happen, Server-Sent Events")), s.events)
 
 	rawRunner(t, stream(get(wire.StreamPath, "runner-stream", "Desired state and ephemeral events, Server-Sent Events")), s.runnerStream)
 	rawRunner(t, sized(post(wire.StatusPath, "runner-status", "What the Runner observes"), statusLimit), s.runnerStatus)
 	rawRunner(t, sized(post(wire.EventsPath, "runner-events", "A batch of the Runner's outbox"), eventsLimit), s.runnerEvents)
 	rawRunner(t, sized(post(wire.ScreenPath, "runner-screen", "Frames of a terminal"), screenLimit), s.runnerScreen)
+	rawRunner(t, get(wire.VariablesPath, "runner-variables", "A Session's Variables, when it starts"), s.runnerVariables)
+	rawRunner(t, get(wire.BuildVariablesPath, "runner-build-variables", "A build's Variables, when it begins"), s.runnerBuildVariables)
+	rawRunner(t, sized(post(wire.BuildLogPath, "runner-build-log", "Bytes of a build's log from offset=N on"), wire.MaxLogChunk), s.runnerBuildLog)
 }
 
 // route is one line of the table as it is served.
@@ -79,6 +112,10 @@ const (
 	statusLimit = 16 << 20
 	eventsLimit = 64 << 20
 	screenLimit = 8 << 20
+
+	recipeLimit   = 6*claudehub.MaxSetup + 256<<10
+	variableLimit = 6*claudehub.MaxVariableValue + 64<<10
+	seedLimit     = 6*wire.MaxDevcontainer + 256<<10
 )
 
 func op(method, path, id, summary string) endpoint {
@@ -87,6 +124,7 @@ func op(method, path, id, summary string) endpoint {
 
 func get(path, id, summary string) endpoint    { return op(http.MethodGet, path, id, summary) }
 func post(path, id, summary string) endpoint   { return op(http.MethodPost, path, id, summary) }
+func put(path, id, summary string) endpoint    { return op(http.MethodPut, path, id, summary) }
 func patch(path, id, summary string) endpoint  { return op(http.MethodPatch, path, id, summary) }
 func remove(path, id, summary string) endpoint { return op(http.MethodDelete, path, id, summary) }
 

@@ -25,7 +25,7 @@ func (s *server) runnerStatus(w http.ResponseWriter, r *http.Request, c runnerCa
 	if err != nil {
 		return err
 	}
-	out.Gone = list(out.Gone)
+	out.Gone, out.GoneBuilds = list(out.Gone), list(out.GoneBuilds)
 	return writeJSON(w, out)
 }
 

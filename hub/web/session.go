@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"claude-hub/hub/fleet"
 	"claude-hub/internal/claudehub"
@@ -42,6 +43,21 @@ type NewSession struct {
 	Effort  string             `json:"effort,omitempty"`
 	Prompt  string             `json:"prompt,omitempty" doc:"the first prompt"`
 	Request string             `json:"request,omitempty" maxLength:"100" doc:"made by the client: the same one twice gives the same Session"`
+
+	Environment *EnvironmentChoice `json:"environment,omitempty" doc:"the default recipe when absent"`
+}
+
+// EnvironmentChoice is the version of an Environment that a Session shall run on.
+type EnvironmentChoice struct {
+	ID      claudehub.EnvironmentID `json:"id" doc:"empty for the default recipe"`
+	Version int                     `json:"version,omitempty" doc:"the newest when absent"`
+}
+
+func (e *EnvironmentChoice) ref() *claudehub.EnvironmentRef {
+	if e == nil {
+		return nil
+	}
+	return &claudehub.EnvironmentRef{ID: e.ID, Version: e.Version}
 }
 
 func (s *server) createSession(ctx context.Context, c personCaller, in *struct{ Body NewSession }) (*sessionOut, error) {
@@ -52,6 +68,7 @@ func (s *server) createSession(ctx context.Context, c personCaller, in *struct{ 
 	}
 	made, err := s.fleet.CreateSession(ctx, c.ID, fleet.NewSession{
 		Runner: runner, Title: b.Title, Source: b.Source, Model: b.Model, Effort: b.Effort, Prompt: b.Prompt, Request: b.Request,
+		Environment: b.Environment.ref(),
 	})
 	return one(made, err)
 }
@@ -69,6 +86,8 @@ type SessionChange struct {
 	Title  *string `json:"title,omitempty"`
 	Model  *string `json:"model,omitempty"`
 	Effort *string `json:"effort,omitempty"`
+
+	Environment *EnvironmentChoice `json:"environment,omitempty" doc:"counts from the next wake"`
 }
 
 func (s *server) updateSession(ctx context.Context, c personCaller, in *struct {
@@ -79,7 +98,34 @@ func (s *server) updateSession(ctx context.Context, c personCaller, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return one(s.fleet.UpdateSession(ctx, c.ID, id, fleet.SessionUpdate{Title: in.Body.Title, Model: in.Body.Model, Effort: in.Body.Effort}))
+	return one(s.fleet.UpdateSession(ctx, c.ID, id, fleet.SessionUpdate{Title: in.Body.Title, Model: in.Body.Model, Effort: in.Body.Effort,
+		Environment: in.Body.Environment.ref()}))
+}
+
+func (s *server) forward(ctx context.Context, c personCaller, in *struct {
+	SessionPath
+	Body claudehub.Forward
+}) (*sessionOut, error) {
+	id, err := claudehub.ParseSessionID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return one(s.fleet.Forward(ctx, c.ID, id, in.Body))
+}
+
+func (s *server) unforward(ctx context.Context, c personCaller, in *struct {
+	SessionPath
+	Port string `path:"port"`
+}) (*sessionOut, error) {
+	id, err := claudehub.ParseSessionID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	port, err := strconv.Atoi(in.Port)
+	if err != nil {
+		return nil, claudehub.Errorf(claudehub.NotFound, "There is no such port.")
+	}
+	return one(s.fleet.Unforward(ctx, c.ID, id, port))
 }
 
 // action serves a verb of the fleet that takes a Session and nothing else.
@@ -149,7 +195,29 @@ func (s *server) renameRunner(ctx context.Context, c personCaller, in *struct {
 	return &runnerOut{whole(r)}, nil
 }
 
+// ReclaimRequest is the body of reclaim.
+type ReclaimRequest struct {
+	What []string `json:"what" doc:"kinds of storage item: image, base, kept, leftover, unowned"`
+}
+
+func (s *server) reclaim(ctx context.Context, c personCaller, in *struct {
+	ID   string `path:"id"`
+	Body ReclaimRequest
+}) (*runnerOut, error) {
+	id, err := claudehub.ParseRunnerID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.fleet.Reclaim(ctx, c.ID, id, in.Body.What)
+	if err != nil {
+		return nil, err
+	}
+	return &runnerOut{whole(r)}, nil
+}
+
+// whole: what an earlier version stored has no lists where this one has them.
 func whole(r claudehub.Runner) claudehub.Runner {
-	r.Machine.Doctor, r.Machine.Unowned = list(r.Machine.Doctor), list(r.Machine.Unowned)
+	m := &r.Machine
+	m.Doctor, m.Unowned, m.Networks, m.Storage.Items = list(m.Doctor), list(m.Unowned), list(m.Networks), list(m.Storage.Items)
 	return r
 }

@@ -211,19 +211,37 @@ func (st *runnerStream) batch(ctx context.Context) error {
 	return end
 }
 
+// desired sends what changed, in the order of its numbers, so that the last id that the far side has is where to go on.
 func (st *runnerStream) desired(ctx context.Context) error {
-	rows, err := st.s.fleet.DesiredSince(ctx, st.c.id, st.seq)
+	d, err := st.s.fleet.DesiredSince(ctx, st.c.id, st.seq)
 	if err != nil {
 		return err
 	}
-	for _, d := range rows {
-		d.Prompts = list(d.Prompts)
-		b, err := json.Marshal(d)
-		if err != nil {
+	machine := d.Machine
+	for _, session := range d.Sessions {
+		if machine != nil && machine.Seq < session.Seq {
+			if err := st.send(machine.Seq, wire.EventMachine, machine); err != nil {
+				return err
+			}
+			machine = nil
+		}
+		session.Prompts = list(session.Prompts)
+		if err := st.send(session.Seq, wire.EventDesired, session); err != nil {
 			return err
 		}
-		st.out.event(d.Seq, wire.EventDesired, b)
-		st.seq = d.Seq
 	}
+	if machine == nil {
+		return nil
+	}
+	return st.send(machine.Seq, wire.EventMachine, machine)
+}
+
+func (st *runnerStream) send(seq int64, kind string, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	st.out.event(seq, kind, b)
+	st.seq = seq
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"claude-hub/hub/bus"
 	"claude-hub/hub/fleet"
 	"claude-hub/hub/screen"
+	"claude-hub/hub/secret"
 	"claude-hub/hub/store"
 	"claude-hub/hub/web"
 	"claude-hub/internal/claudehub"
@@ -33,6 +34,7 @@ type Hub struct {
 	Log   *slog.Logger
 
 	tb   testing.TB
+	keys string
 	dsn  string
 	addr string
 	stop func()
@@ -44,8 +46,9 @@ func NewHub(tb testing.TB, log io.Writer) *Hub {
 	if log == nil {
 		log = io.Discard
 	}
+	dir := tb.TempDir()
 	h := &Hub{
-		tb: tb, dsn: "sqlite:" + filepath.Join(tb.TempDir(), "hub.db"), addr: "127.0.0.1:0",
+		tb: tb, dsn: "sqlite:" + filepath.Join(dir, "hub.db"), keys: filepath.Join(dir, "keyset.json"), addr: "127.0.0.1:0",
 		Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	h.start()
@@ -74,7 +77,9 @@ func (h *Hub) start() {
 	b, err := bus.Start(context.Background(), bus.Options{Log: h.Log})
 	h.must(err)
 	h.Store, h.Bus = st, b
-	h.Fleet = fleet.New(st, b, h.Log, fleet.Options{})
+	box, err := secret.Create(h.keys)
+	h.must(err)
+	h.Fleet = fleet.New(st, b, h.Log, fleet.Options{Secrets: box})
 	h.Feeds = screen.New(screen.Options{Fleet: h.Fleet, Bus: b, Log: h.Log})
 	handler, err := web.New(web.Options{Fleet: h.Fleet, Feeds: h.Feeds, Log: h.Log, Version: "test", Notice: "a test"})
 	h.must(err)

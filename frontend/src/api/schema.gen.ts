@@ -4,6 +4,248 @@
  */
 
 export interface paths {
+    "/api/builds/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One build */
+        get: operations["get-build"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/builds/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give a build up */
+        post: operations["cancel-build"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/builds/{id}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A build's log as it grows, Server-Sent Events; from=N or Last-Event-ID resumes */
+        get: operations["build-log"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/builds/{id}/log.txt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A build's log, whole */
+        get: operations["build-log-text"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/builds/{id}/look": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A terminal in the Sandbox that a failed build left */
+        post: operations["look-inside"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/environments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A person's Environments by name */
+        get: operations["list-environments"];
+        put?: never;
+        /** Make an Environment */
+        post: operations["create-environment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/environments/seed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A first recipe out of a devcontainer */
+        post: operations["seed-environment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/environments/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One Environment */
+        get: operations["get-environment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change name or recipe; a changed recipe makes a new version */
+        patch: operations["update-environment"];
+        trace?: never;
+    };
+    "/api/environments/{id}/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Put away; Sessions keep their version */
+        post: operations["archive-environment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/environments/{id}/builds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The newest 50 builds, newest first */
+        get: operations["list-builds"];
+        put?: never;
+        /** Build on a Runner; an open build of the same recipe is shared */
+        post: operations["create-build"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/environments/{id}/unarchive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take back */
+        post: operations["unarchive-environment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/environments/{id}/variables": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An Environment's Variables, without secret values */
+        get: operations["list-variables"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/environments/{id}/variables/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Store a Variable of an Environment */
+        put: operations["set-variable"];
+        post?: never;
+        /** Remove a Variable of an Environment */
+        delete: operations["delete-variable"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/environments/{id}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The recipes as they were saved, newest first */
+        get: operations["list-versions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/events": {
         parameters: {
             query?: never;
@@ -55,6 +297,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/repo-variables": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A repository's Variables, without secret values */
+        get: operations["list-repo-variables"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/repo-variables/repos": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Repositories of this person's Sessions and Variables */
+        get: operations["list-repos"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/repo-variables/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Store a Variable of a repository */
+        put: operations["set-repo-variable"];
+        post?: never;
+        /** Remove a Variable of a repository */
+        delete: operations["delete-repo-variable"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runners": {
         parameters: {
             query?: never;
@@ -89,6 +383,40 @@ export interface paths {
         patch: operations["rename-runner"];
         trace?: never;
     };
+    "/api/runners/{id}/reclaim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Remove from a Runner's disk what nothing uses */
+        post: operations["reclaim"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/seeds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Devcontainers that Runners found */
+        get: operations["list-seeds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/sessions": {
         parameters: {
             query?: never;
@@ -118,10 +446,11 @@ export interface paths {
         get: operations["get-session"];
         put?: never;
         post?: never;
-        delete?: never;
+        /** End an archived Session for good */
+        delete: operations["delete-session"];
         options?: never;
         head?: never;
-        /** Change title, model or effort */
+        /** Change title, model, effort or Environment */
         patch: operations["update-session"];
         trace?: never;
     };
@@ -188,6 +517,40 @@ export interface paths {
         /** Start anew after a lost transcript */
         post: operations["new-conversation-session"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions/{id}/ports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a port of the Sandbox reachable on the Runner's machine */
+        post: operations["forward-port"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions/{id}/ports/{port}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Take a forwarded port back */
+        delete: operations["unforward-port"];
         options?: never;
         head?: never;
         patch?: never;
@@ -415,6 +778,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runner/v1/builds/{id}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Bytes of a build's log from offset=N on */
+        post: operations["runner-build-log"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runner/v1/builds/{id}/variables": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A build's Variables, when it begins */
+        get: operations["runner-build-variables"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/runner/v1/events": {
         parameters: {
             query?: never;
@@ -443,6 +840,23 @@ export interface paths {
         put?: never;
         /** Frames of a terminal */
         post: operations["runner-screen"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runner/v1/sessions/{id}/variables": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A Session's Variables, when it starts */
+        get: operations["runner-variables"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -495,15 +909,99 @@ export interface components {
             snapshot?: boolean;
             terminal?: string;
         };
+        Base: {
+            /** @enum {string} */
+            kind: "default" | "registry" | "archive" | "directory";
+            /** @description an image's name, or an absolute path on the Runner's machine */
+            ref?: string;
+        };
+        Build: {
+            /** @description who pressed Build, or whose Session needed it */
+            by: string;
+            cancelling: boolean;
+            /** Format: date-time */
+            created: string;
+            environment: string;
+            failure?: components["schemas"]["Failure"];
+            /** @description of what the recipe builds */
+            hash: string;
+            id: string;
+            /** Format: date-time */
+            kept?: string;
+            /** Format: int64 */
+            line?: number;
+            /** Format: int64 */
+            log_bytes: number;
+            runner: string;
+            /** @enum {string} */
+            state: "queued" | "building" | "ready" | "failed" | "cancelled";
+            steps: components["schemas"]["BuildStep"][];
+            /** Format: date-time */
+            updated: string;
+            /** Format: int64 */
+            version: number;
+        };
+        BuildStep: {
+            detail?: string;
+            /** Format: date-time */
+            ended?: string;
+            /** Format: int64 */
+            log_from: number;
+            /** @description in the person's words: 'Base image' */
+            name: string;
+            /**
+             * Format: double
+             * @description 0 to 1; -1 when it cannot be told
+             */
+            progress: number;
+            /** Format: date-time */
+            started?: string;
+            /** @enum {string} */
+            state: "waiting" | "running" | "cached" | "done" | "failed";
+        };
+        Check: {
+            detail?: string;
+            /** @enum {string} */
+            name: "clock" | "agent" | "network" | "tmux" | "claude";
+            /** @enum {string} */
+            state: "running" | "ok" | "repaired" | "failed";
+        };
+        DesiredBuild: {
+            again: boolean;
+            cancel: boolean;
+            environment: components["schemas"]["EnvironmentRef"];
+            id: string;
+            recipe: components["schemas"]["Recipe"];
+        };
+        DesiredEnvironment: {
+            id: string;
+            /** @description as it is called now; for people */
+            name: string;
+            recipe: components["schemas"]["Recipe"];
+            /** Format: int64 */
+            version: number;
+        };
+        DesiredMachine: {
+            builds: components["schemas"]["DesiredBuild"][];
+            /** Format: int64 */
+            reclaim: number;
+            /** Format: int64 */
+            seq: number;
+            what: string[];
+        };
         DesiredSession: {
+            build?: string;
             /** Format: int64 */
             conversation: number;
             creator: string;
             desired: string;
             effort: string;
+            environment?: components["schemas"]["DesiredEnvironment"];
+            forwards: components["schemas"]["Forward"][];
             /** Format: int64 */
             generation: number;
             id: string;
+            kind: string;
             model: string;
             prompts: components["schemas"]["Prompt"][];
             /** Format: int64 */
@@ -512,6 +1010,7 @@ export interface components {
             /** Format: date-time */
             stop_at?: string;
             title: string;
+            variables: string;
         };
         Detach: {
             feed: string;
@@ -524,13 +1023,63 @@ export interface components {
             kind: "turn_started" | "turn_ended" | "notice";
             text?: string;
         };
+        Environment: {
+            archived: boolean;
+            /** Format: date-time */
+            created: string;
+            id: string;
+            name: string;
+            owner: string;
+            /** @description of the newest version */
+            recipe: components["schemas"]["Recipe"];
+            /** Format: date-time */
+            updated: string;
+            /**
+             * Format: int64
+             * @description the newest; 1, 2, 3 …
+             */
+            version: number;
+        };
+        EnvironmentChange: {
+            /**
+             * Format: int64
+             * @description the newest version when the person began; a conflict when it is not any more
+             */
+            base_version: number;
+            name?: string;
+            recipe?: components["schemas"]["Recipe"];
+        };
+        EnvironmentChoice: {
+            /** @description empty for the default recipe */
+            id: string;
+            /**
+             * Format: int64
+             * @description the newest when absent
+             */
+            version?: number;
+        };
+        EnvironmentRef: {
+            id: string;
+            /** @description as it is called now; for people */
+            name: string;
+            /** Format: int64 */
+            version: number;
+        };
+        EnvironmentVersion: {
+            by: string;
+            /** Format: date-time */
+            created: string;
+            recipe: components["schemas"]["Recipe"];
+            /** Format: int64 */
+            version: number;
+        };
         Event: {
             /** Format: date-time */
             at: string;
             ended?: boolean;
             id: string;
             /** @enum {string} */
-            kind: "prompt" | "turn" | "notice";
+            kind: "prompt" | "turn" | "notice" | "devcontainer";
             prompt?: string;
             session: string;
             state?: string;
@@ -554,6 +1103,40 @@ export interface components {
             retry: boolean;
             step: string;
         };
+        Figures: {
+            /**
+             * Format: double
+             * @description of one processor: 1 is one whole; while awake
+             */
+            cpu: number;
+            /**
+             * Format: int64
+             * @description that it may use; 0 for no limit
+             */
+            cpus: number;
+            /**
+             * Format: int64
+             * @description bytes of its workspace, configuration and system; also asleep and archived
+             */
+            disk: number;
+            /**
+             * Format: int64
+             * @description of workspace and configuration; 0 for no limit
+             */
+            disk_limit: number;
+            /** Format: int64 */
+            freed?: number;
+            /**
+             * Format: int64
+             * @description bytes; while awake
+             */
+            memory: number;
+            /**
+             * Format: int64
+             * @description 0 for no limit
+             */
+            memory_limit: number;
+        };
         Finding: {
             detail: string;
             /** @description no Session can start until it is mended */
@@ -561,6 +1144,21 @@ export interface components {
             fix?: string;
             name: string;
             ok: boolean;
+        };
+        Forward: {
+            /**
+             * Format: int64
+             * @description in the Sandbox
+             */
+            port: number;
+            same: boolean;
+        };
+        FoundSeed: {
+            /** @description of devcontainer.json, in the repository */
+            path: string;
+            repo: string;
+            /** Format: date-time */
+            updated: string;
         };
         Health: {
             ok: boolean;
@@ -604,11 +1202,41 @@ export interface components {
             terminal: string;
             why?: string;
         };
+        ItemsOutBuildBody: {
+            items: components["schemas"]["Build"][];
+        };
+        ItemsOutEnvironmentBody: {
+            items: components["schemas"]["Environment"][];
+        };
+        ItemsOutEnvironmentVersionBody: {
+            items: components["schemas"]["EnvironmentVersion"][];
+        };
+        ItemsOutFoundSeedBody: {
+            items: components["schemas"]["FoundSeed"][];
+        };
+        ItemsOutRepoVariablesBody: {
+            items: components["schemas"]["RepoVariables"][];
+        };
+        ItemsOutVariableBody: {
+            items: components["schemas"]["Variable"][];
+        };
         Link: {
             /** Format: date-time */
             since: string;
             /** @enum {string} */
             state: "up" | "down" | "none";
+        };
+        LogPart: {
+            data: string;
+            /**
+             * Format: int64
+             * @description of the first byte
+             */
+            offset: number;
+        };
+        LogReply: {
+            /** Format: int64 */
+            offset: number;
         };
         Machine: {
             arch: string;
@@ -634,6 +1262,8 @@ export interface components {
              * @description one-minute load average
              */
             load: number;
+            /** Format: int64 */
+            max_awake: number;
             /**
              * Format: int64
              * @description available, in bytes
@@ -641,6 +1271,7 @@ export interface components {
             memory_free: number;
             /** Format: int64 */
             memory_total: number;
+            networks: string[];
             os: string;
             /** Format: int64 */
             protocol: number;
@@ -650,9 +1281,24 @@ export interface components {
             sessions_memory: number;
             setup_token: boolean;
             stand_in: boolean;
+            storage: components["schemas"]["Storage"];
             unowned: string[];
             /** @description of the Runner program */
             version: string;
+        };
+        NewBuild: {
+            /** @description also when an image is there */
+            again?: boolean;
+            runner: string;
+            /**
+             * Format: int64
+             * @description the newest when absent
+             */
+            version?: number;
+        };
+        NewEnvironment: {
+            name: string;
+            recipe: components["schemas"]["Recipe"];
         };
         NewPrompt: {
             /** @description made by the client: the same one twice gives the same prompt */
@@ -661,6 +1307,8 @@ export interface components {
         };
         NewSession: {
             effort?: string;
+            /** @description the default recipe when absent */
+            environment?: components["schemas"]["EnvironmentChoice"];
             model?: string;
             /** @description the first prompt */
             prompt?: string;
@@ -670,20 +1318,36 @@ export interface components {
             source?: components["schemas"]["Source"];
             title?: string;
         };
+        NewVariable: {
+            /** @description write-only from now on */
+            secret: boolean;
+            value: string;
+        };
+        NotUnderstood: {
+            what: string;
+            why: string;
+        };
         Observed: {
             /**
              * @description while awake
              * @enum {string}
              */
             activity?: "ready" | "busy" | "needs_you" | "unknown";
+            build?: string;
+            /** Format: date-time */
+            checked?: string;
+            checks: components["schemas"]["Check"][];
             doing?: string;
+            environment?: components["schemas"]["EnvironmentRef"];
             /** @description while failed */
             failure?: components["schemas"]["Failure"];
+            figures: components["schemas"]["Figures"];
             /** Format: int64 */
             generation: number;
             notice?: string;
             /** @enum {string} */
-            phase: "new" | "preparing" | "starting" | "awake" | "stopping" | "asleep" | "failed" | "archived";
+            phase: "new" | "preparing" | "starting" | "awake" | "stopping" | "asleep" | "failed" | "archived" | "deleted";
+            ports: components["schemas"]["Port"][];
             sandbox_link: components["schemas"]["Link"];
             /**
              * Format: date-time
@@ -692,6 +1356,21 @@ export interface components {
             since: string;
             /** @description while preparing, starting or stopping */
             step?: components["schemas"]["Step"];
+        };
+        ObservedBuild: {
+            environment: string;
+            failure?: components["schemas"]["Failure"];
+            hash: string;
+            id: string;
+            /** Format: date-time */
+            kept?: string;
+            /** Format: int64 */
+            line?: number;
+            session?: string;
+            state: string;
+            steps: components["schemas"]["BuildStep"][];
+            /** Format: int64 */
+            version: number;
         };
         ObservedSession: {
             id: string;
@@ -703,6 +1382,16 @@ export interface components {
             id: string;
             login: string;
             name: string;
+        };
+        Port: {
+            /** @description why a forward that was asked for is not there */
+            error?: string;
+            listens: boolean;
+            local?: string;
+            /** Format: int64 */
+            port: number;
+            /** @description who listens; empty when nobody does, or it cannot be told */
+            process?: string;
         };
         Problem: {
             /** @enum {string} */
@@ -733,6 +1422,49 @@ export interface components {
         PromptsOutBody: {
             items: components["schemas"]["Prompt"][];
         };
+        Recipe: {
+            /** @description with allow-list: host names, *.example.org, each with an optional :port */
+            allow: string[];
+            base: components["schemas"]["Base"];
+            /** Format: int64 */
+            cpus: number;
+            /**
+             * Format: int64
+             * @description bytes
+             */
+            disk: number;
+            /**
+             * Format: int64
+             * @description bytes
+             */
+            memory: number;
+            /** @enum {string} */
+            network: "open" | "internet" | "allow-list";
+            /** @description a shell script, run once as root when the Environment is built */
+            setup: string;
+        };
+        ReclaimRequest: {
+            /** @description kinds of storage item: image, base, kept, leftover, unowned */
+            what: string[];
+        };
+        Reclaimed: {
+            /** Format: date-time */
+            at?: string;
+            error?: string;
+            /** Format: int64 */
+            freed: number;
+            /** Format: int64 */
+            request: number;
+        };
+        RepoVariables: {
+            /** @description github.com/owner/name */
+            repo: string;
+            /**
+             * Format: int64
+             * @description how many it has
+             */
+            variables: number;
+        };
         Resize: {
             author: string;
             /** Format: int64 */
@@ -751,6 +1483,8 @@ export interface components {
             machine: components["schemas"]["Machine"];
             name: string;
             owner: string;
+            /** Format: int64 */
+            reclaim: number;
         };
         RunnerChange: {
             name: string;
@@ -758,17 +1492,50 @@ export interface components {
         RunnersOutBody: {
             items: components["schemas"]["Runner"][];
         };
+        Seed: {
+            name: string;
+            not_understood: components["schemas"]["NotUnderstood"][];
+            /** @description suggested; forward them on a Session's page */
+            ports: number[];
+            recipe: components["schemas"]["Recipe"];
+            understood: components["schemas"]["Understood"][];
+            /** @description suggested; none is set */
+            variables: components["schemas"]["SuggestedSetting"][];
+        };
+        SeedRequest: {
+            /** @description plain text files that it names, by their path beside it */
+            files?: {
+                [key: string]: string;
+            };
+            /** @description what devcontainer.json has in it */
+            json?: string;
+            /** @description of devcontainer.json; with repo: which one, the one nearest to the root when empty */
+            path?: string;
+            /** @description github.com/owner/name */
+            repo?: string;
+        };
+        SentVariable: {
+            name: string;
+            secret: boolean;
+            value: string;
+        };
         Session: {
+            /** @description kind look: whose Sandbox it is */
+            build?: string;
             /** Format: date-time */
             created: string;
             creator: string;
             /** @enum {string} */
-            desired: "awake" | "asleep" | "archived";
+            desired: "awake" | "asleep" | "archived" | "deleted";
             /** @description low, medium, high, xhigh, max; 'default' is Claude Code's own choice */
             effort: string;
+            environment?: components["schemas"]["EnvironmentRef"];
+            forwards: components["schemas"]["Forward"][];
             /** Format: int64 */
             generation: number;
             id: string;
+            /** @enum {string} */
+            kind: "claude" | "look";
             /** @description a model's alias or name; 'default' is Claude Code's own choice */
             model: string;
             observed: components["schemas"]["Observed"];
@@ -780,6 +1547,8 @@ export interface components {
         };
         SessionChange: {
             effort?: string;
+            /** @description counts from the next wake */
+            environment?: components["schemas"]["EnvironmentChoice"];
             model?: string;
             title?: string;
         };
@@ -805,6 +1574,7 @@ export interface components {
             items: components["schemas"]["SignInItem"][];
         };
         Snapshot: {
+            machine: components["schemas"]["DesiredMachine"];
             /** Format: int64 */
             seq: number;
             sessions: components["schemas"]["DesiredSession"][];
@@ -816,11 +1586,13 @@ export interface components {
             git_url?: string;
         };
         Status: {
+            builds: components["schemas"]["ObservedBuild"][];
             machine: components["schemas"]["Machine"];
             sessions: components["schemas"]["ObservedSession"][];
         };
         StatusReply: {
             gone: string[];
+            gone_builds: string[];
         };
         Step: {
             /**
@@ -838,6 +1610,49 @@ export interface components {
             progress: number;
             /** Format: date-time */
             since: string;
+        };
+        Storage: {
+            /**
+             * Format: int64
+             * @description the part of Sessions that archived ones hold
+             */
+            archived: number;
+            /**
+             * Format: int64
+             * @description built Environments and base images
+             */
+            images: number;
+            /** @description what makes up images and reclaimable, the largest first; at most 50 */
+            items: components["schemas"]["StorageItem"][];
+            /** Format: int64 */
+            reclaimable: number;
+            reclaimed: components["schemas"]["Reclaimed"];
+            /**
+             * Format: int64
+             * @description workspaces, conversations and systems of all Sessions, archived ones included
+             */
+            sessions: number;
+        };
+        StorageItem: {
+            /** Format: int64 */
+            bytes: number;
+            /** @enum {string} */
+            kind: "image" | "base" | "kept" | "leftover" | "unowned";
+            name: string;
+            /**
+             * Format: int64
+             * @description how many are made of it; 0 makes it reclaimable
+             */
+            sessions: number;
+            /**
+             * Format: date-time
+             * @description when a Session last started from it
+             */
+            used?: string;
+        };
+        SuggestedSetting: {
+            name: string;
+            value: string;
         };
         Superseded: {
             by: string;
@@ -890,6 +1705,29 @@ export interface components {
             /** @enum {string} */
             type: "hello" | "keys" | "paste" | "size" | "claim" | "ack" | "ping";
         };
+        Understood: {
+            became: string;
+            /** @description the property, as the file has it */
+            what: string;
+        };
+        Variable: {
+            by: string;
+            /**
+             * Format: int64
+             * @description how long the value is
+             */
+            bytes: number;
+            name: string;
+            secret: boolean;
+            /** Format: date-time */
+            updated: string;
+            /** @description empty for a secret: it is write-only */
+            value: string;
+        };
+        Variables: {
+            items: components["schemas"]["SentVariable"][];
+            revision: string;
+        };
     };
     responses: never;
     parameters: never;
@@ -899,6 +1737,580 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    "get-build": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Build"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "cancel-build": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Build"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "build-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events log, with an id that is the offset after it; end with {} when the build is over and all is sent */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["LogPart"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "build-log-text": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The log */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "look-inside": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-environments": {
+        parameters: {
+            query?: {
+                archived?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ItemsOutEnvironmentBody"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewEnvironment"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Environment"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "seed-environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SeedRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Seed"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Environment"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "update-environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EnvironmentChange"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Environment"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "archive-environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Environment"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-builds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ItemsOutBuildBody"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-build": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewBuild"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Build"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "unarchive-environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Environment"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-variables": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ItemsOutVariableBody"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "set-variable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewVariable"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Variable"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-variable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ItemsOutEnvironmentVersionBody"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     events: {
         parameters: {
             query?: never;
@@ -908,13 +2320,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events session, runner, prompt with the object; ready with {} when nothing is missed any more */
+            /** @description Events session, runner, prompt, environment, build with the object; ready with {} when nothing is missed any more. A session in the phase deleted is gone */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["Session"] | components["schemas"]["Runner"] | components["schemas"]["Prompt"];
+                    "text/event-stream": components["schemas"]["Session"] | components["schemas"]["Runner"] | components["schemas"]["Prompt"] | components["schemas"]["Environment"] | components["schemas"]["Build"];
                 };
             };
             /** @description What went wrong */
@@ -988,6 +2400,137 @@ export interface operations {
             };
         };
     };
+    "list-repo-variables": {
+        parameters: {
+            query: {
+                /** @description github.com/owner/name */
+                repo: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ItemsOutVariableBody"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-repos": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ItemsOutRepoVariablesBody"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "set-repo-variable": {
+        parameters: {
+            query: {
+                /** @description github.com/owner/name */
+                repo: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewVariable"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Variable"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-repo-variable": {
+        parameters: {
+            query: {
+                /** @description github.com/owner/name */
+                repo: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "list-runners": {
         parameters: {
             query?: never;
@@ -1039,6 +2582,70 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Runner"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reclaim: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReclaimRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Runner"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-seeds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ItemsOutFoundSeedBody"];
                 };
             };
             /** @description What went wrong */
@@ -1117,6 +2724,37 @@ export interface operations {
         };
     };
     "get-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-session": {
         parameters: {
             query?: never;
             header?: never;
@@ -1281,6 +2919,73 @@ export interface operations {
             header?: never;
             path: {
                 id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "forward-port": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Forward"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "unforward-port": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                port: string;
             };
             cookie?: never;
         };
@@ -1739,6 +3444,72 @@ export interface operations {
             };
         };
     };
+    "runner-build-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description How much of the log is here: go on from there */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogReply"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "runner-build-variables": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The Variables, values included */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Variables"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "runner-events": {
         parameters: {
             query?: never;
@@ -1805,6 +3576,37 @@ export interface operations {
             };
         };
     };
+    "runner-variables": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The Variables, values included */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Variables"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "runner-status": {
         parameters: {
             query?: never;
@@ -1853,7 +3655,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["Snapshot"] | components["schemas"]["DesiredSession"] | components["schemas"]["Input"] | components["schemas"]["Resize"] | components["schemas"]["Attach"] | components["schemas"]["Detach"] | components["schemas"]["Superseded"];
+                    "text/event-stream": components["schemas"]["Snapshot"] | components["schemas"]["DesiredSession"] | components["schemas"]["DesiredMachine"] | components["schemas"]["Input"] | components["schemas"]["Resize"] | components["schemas"]["Attach"] | components["schemas"]["Detach"] | components["schemas"]["Superseded"];
                 };
             };
             /** @description What went wrong */

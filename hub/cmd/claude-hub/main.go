@@ -29,6 +29,7 @@ type cli struct {
 	Serve       serveCmd       `cmd:"" help:"Run the Hub. It prints one sign-in link."`
 	SignInLink  signInLinkCmd  `cmd:"" help:"Print another sign-in link. Each works once, within 15 minutes."`
 	Runner      runnerCmd      `cmd:"" help:"The Runners of this Hub."`
+	Keyset      keysetCmd      `cmd:"" help:"The keys that Variables are encrypted with."`
 	Healthcheck healthcheckCmd `cmd:"" help:"Exit with 0 if the Hub answers."`
 	Openapi     openapiCmd     `cmd:"" help:"Print the OpenAPI document of the Hub."`
 	Version     versionCmd     `cmd:"" help:"Print the version."`
