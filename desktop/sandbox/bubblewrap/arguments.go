@@ -16,19 +16,33 @@ import (
 )
 
 const (
-	// user is who everyone in a Sandbox is. Outside it is the Runner's own user, root or not, so that the files of
-	// mounted folders belong to the same person on both sides.
+	// user is who everyone in a Session's Sandbox is. Outside it is the Runner's own user, root or not, so that the files
+	// of mounted folders belong to the same person on both sides.
 	user      = 1000
 	home      = "/home/claude"
 	workspace = "/workspace"
-	guestPath = "/.claude-hub/guest"
+	hubFolder = "/.claude-hub"
+	guestPath = hubFolder + "/guest"
+	aptConf   = hubFolder + "/apt.conf"
+	system    = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 )
 
 // environment is what every command finds. It holds nothing of ours.
-var environment = [][2]string{
-	{"PATH", home + "/.local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
-	{"HOME", home}, {"USER", "claude"}, {"LOGNAME", "claude"}, {"SHELL", "/bin/sh"},
-	{"LANG", "C.UTF-8"}, {"TERM", "xterm-256color"}, {"TMPDIR", "/tmp"},
+func environment(build, many bool) [][2]string {
+	if !build {
+		return [][2]string{
+			{"PATH", home + "/.local/bin:" + system}, {"HOME", home}, {"USER", "claude"}, {"LOGNAME", "claude"},
+			{"SHELL", "/bin/sh"}, {"LANG", "C.UTF-8"}, {"TERM", "xterm-256color"}, {"TMPDIR", "/tmp"},
+		}
+	}
+	e := [][2]string{
+		{"PATH", system}, {"HOME", "/root"}, {"USER", "root"}, {"LOGNAME", "root"},
+		{"SHELL", "/bin/sh"}, {"LANG", "C.UTF-8"}, {"TERM", "xterm-256color"}, {"TMPDIR", "/tmp"},
+	}
+	if !many { // apt would become a user that is not there
+		e = append(e, [2]string{"APT_CONFIG", aptConf})
+	}
+	return e
 }
 
 // etc are the files of /etc that programs cannot do without. Folders with private keys beside the public ones are
@@ -40,8 +54,10 @@ var etc = []string{
 	"ssl/cert.pem", "ssl/certs", "ssl/openssl.cnf", "terminfo", "timezone", "xattr.conf",
 }
 
+type file struct{ path, text string }
+
 // synthesized are files of /etc of our own making: who lives here is nobody's business.
-var synthesized = []struct{ path, text string }{
+var synthesized = []file{
 	{"/etc/passwd", "root:x:0:0:root:/root:/usr/sbin/nologin\n" +
 		"claude:x:1000:1000:Claude:" + home + ":/bin/sh\n" +
 		"nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
@@ -57,47 +73,106 @@ const (
 	fdListener = 3 + iota
 	fdInfo
 	fdSeccomp
-	fdFirstFile // of synthesized
+	fdFirstFile // of plan.files; then that of plan.many
 )
 
-// arguments is the whole of what a Sandbox gets, in bwrap's words. Nothing that is not named here is there.
-func arguments(v version, spec sandbox.Spec, guest string, guestArgs ...string) []string {
-	a := []string{
-		"--unshare-all", "--unshare-user", "--share-net", "--uid", strconv.Itoa(user), "--gid", strconv.Itoa(user),
-		"--hostname", "sandbox", "--cap-drop", "ALL", "--as-pid-1", "--clearenv",
+// plan is what a Sandbox gets, in bwrap's words. Nothing that is not named here is there.
+type plan struct {
+	args  []string
+	files []file // of our own making; bwrap reads them from descriptors
+	// many asks to map many users, where a build needs them: bwrap waits for us to do it.
+	many bool
+	// single tells that a build has one user to give; see filter.
+	single bool
+	build  bool
+}
+
+func (p *plan) add(args ...string) { p.args = append(p.args, args...) }
+
+// make puts a file of our own making at a path.
+func (p *plan) make(f file) {
+	p.add("--perms", "0644", "--ro-bind-data", strconv.Itoa(fdFirstFile+len(p.files)), f.path)
+	p.files = append(p.files, f)
+}
+
+// tree is the system that a Sandbox starts from: the machine's own without a root.
+type tree struct {
+	root string // the root folder of an Image, or of a build
+	tmp  string // of a build: its /tmp, which may be large
+}
+
+// newPlan is the whole of it.
+func newPlan(v version, spec sandbox.Spec, t tree, guest string, guestArgs ...string) (*plan, error) {
+	p := &plan{build: spec.Build, many: spec.Build && os.Geteuid() == 0, single: spec.Build && os.Geteuid() != 0}
+	id := strconv.Itoa(user)
+	if p.build {
+		id = "0"
 	}
-	if v.atLeast(0, 8) {
-		a = append(a, "--disable-userns")
+	p.add("--unshare-all", "--unshare-user", "--share-net", "--uid", id, "--gid", id,
+		"--hostname", "sandbox", "--cap-drop", "ALL", "--as-pid-1", "--clearenv")
+	for _, c := range p.capabilities() {
+		p.add("--cap-add", c)
 	}
-	for _, e := range environment {
-		a = append(a, "--setenv", e[0], e[1])
+	if v.atLeast(0, 8) && !p.build { // it costs another user namespace, and that has one user; the filter forbids them too
+		p.add("--disable-userns")
 	}
-	a = append(a, "--proc", "/proc")
+	for _, e := range environment(p.build, p.many) {
+		p.add("--setenv", e[0], e[1])
+	}
+	var err error
+	switch {
+	case p.build:
+		p.writable(spec, t)
+	case t.root != "":
+		err = p.image(spec, t)
+	default:
+		p.machine(spec)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.add("--ro-bind", guest, guestPath, "--remount-ro", "/dev")
+	if !p.build {
+		p.add("--remount-ro", "/")
+	}
+	if p.many {
+		p.add("--userns-block-fd", strconv.Itoa(fdFirstFile+len(p.files)))
+	}
+	p.add("--info-fd", strconv.Itoa(fdInfo), "--seccomp", strconv.Itoa(fdSeccomp), "--chdir", "/", "--", guestPath)
+	p.add(guestArgs...)
+	return p, nil
+}
+
+// kernel mounts /proc and /dev.
+func (p *plan) kernel() {
+	p.add("--proc", "/proc")
 	if os.Geteuid() == 0 {
-		a = append(a, fromRoot()...)
+		p.add(fromRoot()...)
 	}
-	a = append(a, "--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm",
-		"--ro-bind", "/usr", "/usr")
+	p.add("--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm")
+}
+
+// machine is the system of this machine, as far as a Session's programs need it.
+func (p *plan) machine(spec sandbox.Spec) {
+	p.kernel()
+	p.add("--ro-bind", "/usr", "/usr")
 	for _, r := range roots {
 		if target, err := os.Readlink(r); err == nil {
-			a = append(a, "--symlink", target, r)
+			p.add("--symlink", target, r)
 		} else {
-			a = append(a, "--ro-bind-try", r, r)
+			p.add("--ro-bind-try", r, r)
 		}
 	}
-	a = append(a, "--perms", "0755", "--dir", "/etc")
+	p.add("--perms", "0755", "--dir", "/etc")
 	for _, name := range etc {
-		a = append(a, "--ro-bind-try", "/etc/"+name, "/etc/"+name)
+		p.add("--ro-bind-try", "/etc/"+name, "/etc/"+name)
 	}
-	for i, f := range synthesized {
-		a = append(a, "--perms", "0644", "--ro-bind-data", strconv.Itoa(fdFirstFile+i), f.path)
+	for _, f := range synthesized {
+		p.make(f)
 	}
-	a = append(a, "--perms", "1777", "--tmpfs", "/tmp", "--perms", "0755", "--tmpfs", "/run",
+	p.add("--perms", "1777", "--tmpfs", "/tmp", "--perms", "0755", "--tmpfs", "/run",
 		"--perms", "0755", "--dir", "/var", "--perms", "1777", "--tmpfs", "/var/tmp", "--perms", "0755", "--dir", "/home")
-	a = append(a, given(spec.Mounts)...)
-	a = append(a, "--ro-bind", guest, guestPath, "--remount-ro", "/dev", "--remount-ro", "/",
-		"--info-fd", strconv.Itoa(fdInfo), "--seccomp", strconv.Itoa(fdSeccomp), "--chdir", "/", "--", guestPath)
-	return append(a, guestArgs...)
+	p.add(given(spec.Mounts, home, workspace)...)
 }
 
 // fromRoot closes the parts of /proc through which root reads or changes the machine. A Sandbox has no capability, but
@@ -118,9 +193,9 @@ func fromRoot() []string {
 }
 
 // given are the mounts of the Spec, outer ones first, and empty folders where a command expects one and none was given.
-func given(mounts []sandbox.Mount) []string {
+func given(mounts []sandbox.Mount, places ...string) []string {
 	all := slices.Clone(mounts)
-	for _, place := range []string{home, workspace} {
+	for _, place := range places {
 		if !slices.ContainsFunc(all, func(m sandbox.Mount) bool { return m.Guest == place }) {
 			all = append(all, sandbox.Mount{Guest: place})
 		}
@@ -143,7 +218,7 @@ func given(mounts []sandbox.Mount) []string {
 }
 
 // ours are the places of a Sandbox that no mount may cover, with all below them.
-var ours = []string{"/proc", "/dev", "/sys", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/.claude-hub"}
+var ours = []string{"/proc", "/dev", "/sys", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", hubFolder}
 
 // check refuses a Spec that could not work, or that would open what a Sandbox must not see.
 func (b *Backend) check(spec sandbox.Spec) error {
@@ -165,8 +240,18 @@ func (b *Backend) check(spec sandbox.Spec) error {
 		}
 		seen[m.Guest] = true
 	}
-	if spec.Limits.MemoryBytes < 0 || spec.Limits.Processes < 0 {
+	if l := spec.Limits; l.MemoryBytes < 0 || l.Processes < 0 || l.CPUs < 0 || l.DiskBytes < 0 {
 		return claudehub.Errorf(claudehub.Invalid, "A limit cannot be negative. Zero means no limit.")
+	}
+	if p := spec.Network.Policy; p != "" && p != claudehub.NetworkOpen {
+		return claudehub.Errorf(claudehub.Invalid,
+			"bubblewrap cannot enforce the network policy %q: its Sandboxes share the machine's network. Set the Environment's network to \"open\", or use a Runner with microsandbox.", p)
+	}
+	if spec.Relay.Socket != "" && spec.Relay.Port == 0 {
+		return claudehub.Errorf(claudehub.Invalid, "A bubblewrap Sandbox reaches its relay on a port of this machine's loopback, and none is given.")
+	}
+	if spec.Image != "" {
+		return checkImage(spec.Image)
 	}
 	return nil
 }

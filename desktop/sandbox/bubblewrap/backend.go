@@ -37,6 +37,7 @@ type Backend struct {
 	log                 *slog.Logger
 
 	version func(context.Context) (version, error)
+	sizes   sizes
 }
 
 var _ sandbox.Backend = (*Backend)(nil)

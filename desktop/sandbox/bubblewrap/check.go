@@ -142,7 +142,7 @@ func checkSeccomp() sandbox.Finding {
 	if err := unix.Prctl(unix.PR_GET_SECCOMP, 0, 0, 0, 0); err != nil {
 		return fatal(name, "Use a kernel with CONFIG_SECCOMP_FILTER.", "this kernel has no seccomp")
 	}
-	if _, err := filter(); err != nil {
+	if _, err := filter(false, false); err != nil {
 		return fatal(name, "Run claude-hub on amd64 or arm64.", "there is none for this machine's architecture")
 	}
 	return good(name, "available")
@@ -183,10 +183,13 @@ func (b *Backend) limits() sandbox.Finding {
 	if processes == "" && rlimitCounts() {
 		processes = "RLIMIT_NPROC"
 	}
-	if at.memory != "" && processes != "" {
-		return good("limits", "memory by cgroup (%s), processes by %s", at.memory, processes)
+	if at.memory != "" && processes != "" && at.cpu != "" {
+		return good("limits", "memory and CPUs by cgroup (%s), processes by %s", at.memory, processes)
 	}
 	var missing []string
+	if at.cpu == "" {
+		missing = append(missing, "CPUs")
+	}
 	if at.memory == "" {
 		missing = append(missing, "memory")
 	}
@@ -234,22 +237,26 @@ func (b *Backend) trial(ctx context.Context) sandbox.Finding {
 	if err != nil {
 		return fatal(name, installBwrap, "%s", claudehub.MessageOf(err))
 	}
-	given, err := inputs()
+	p, err := newPlan(v, sandbox.Spec{}, tree{}, b.guest, "-probe")
 	if err != nil {
-		return fatal(name, "Free some memory or descriptors, and try again.", "it could not be prepared: %v", err)
+		return fatal(name, "Mend what it says, and try again.", "it could not be prepared: %v", err)
 	}
+	given, err := p.inputs()
 	defer func() {
 		for _, f := range given {
 			f.Close()
 		}
 	}()
+	if err != nil {
+		return fatal(name, "Free some memory or descriptors, and try again.", "it could not be prepared: %v", err)
+	}
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return fatal(name, "Mend /dev/null.", "%v", err)
 	}
 	defer null.Close()
 	r, err := process.Run(ctx, process.Command{
-		Path: b.program(), Args: arguments(v, sandbox.Spec{}, b.guest, "-probe"), Env: []string{}, Dir: "/",
+		Path: b.program(), Args: p.args, Env: []string{}, Dir: "/",
 		Files: append([]*os.File{null, null}, given...), // in the places of listener and info
 	})
 	if err == nil && r.Code == 0 {

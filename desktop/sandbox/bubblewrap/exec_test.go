@@ -237,7 +237,10 @@ func TestExecWhereNothingRuns(t *testing.T) {
 	if _, err := b.Exec(ctx(t), id, sandbox.Command{Path: "true"}); claudehub.CodeOf(err) != claudehub.NotFound {
 		t.Errorf("got %v", err)
 	}
-	if _, err := b.Stats(ctx(t), id); claudehub.CodeOf(err) != claudehub.NotFound {
+	if s, err := b.Stats(ctx(t), id); err != nil || s != (sandbox.Stats{}) {
+		t.Errorf("a stopped one: %+v, %v", s, err)
+	}
+	if _, err := b.Stats(ctx(t), "none"); claudehub.CodeOf(err) != claudehub.NotFound {
 		t.Errorf("got %v", err)
 	}
 }

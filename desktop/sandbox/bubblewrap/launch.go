@@ -16,7 +16,6 @@ import (
 	"claude-hub/desktop/process"
 	"claude-hub/desktop/sandbox"
 	"claude-hub/desktop/sandbox/agent"
-	"claude-hub/internal/claudehub"
 )
 
 // launch is one try to start a Sandbox: what it began, so that it can be undone.
@@ -24,6 +23,7 @@ type launch struct {
 	b    *Backend
 	spec sandbox.Spec
 	box  box
+	tree tree
 
 	monitor *process.Detached
 	init    identity
@@ -31,8 +31,8 @@ type launch struct {
 }
 
 func (l *launch) run(ctx context.Context) error {
-	if err := os.MkdirAll(l.box.dir, 0o700); err != nil {
-		return claudehub.WithCause(claudehub.Unavailable, err, "The Sandbox's folder %s cannot be made. Free some space there, or mend its permissions.", l.box.dir)
+	if err := l.found(ctx); err != nil {
+		return err
 	}
 	going, err := l.spawn(ctx)
 	if err != nil {
@@ -75,14 +75,32 @@ func (l *launch) spawn(ctx context.Context) (going *os.File, err error) {
 	defer info.Close()
 	open = append(open, infoIn)
 	files := []*os.File{listener, infoIn}
-	given, err := inputs()
+	guestArgs, err := l.limit()
 	if err != nil {
 		return nil, err
 	}
+	p, err := newPlan(v, l.spec, l.tree, l.b.guest, guestArgs...)
+	if err != nil {
+		return nil, err
+	}
+	given, err := p.inputs()
 	for _, f := range given {
 		open = append(open, f)
 	}
+	if err != nil {
+		return nil, err
+	}
 	files = append(files, given...)
+	var mapped *os.File
+	if p.many {
+		var block *os.File
+		if block, mapped, err = os.Pipe(); err != nil {
+			return nil, err
+		}
+		defer mapped.Close()
+		open = append(open, block)
+		files = append(files, block)
+	}
 	// Its own end of the pipe keeps bwrap from dying of a broken one, were we to end now: its child would wait for it
 	// for ever.
 	files = append(files, info)
@@ -96,13 +114,8 @@ func (l *launch) spawn(ctx context.Context) (going *os.File, err error) {
 		return nil, err
 	}
 	open = append(open, wait)
-	guestArgs, err := l.limit()
-	if err != nil {
-		going.Close()
-		return nil, err
-	}
 	l.monitor, err = process.Detach(process.Command{
-		Path: l.b.program(), Args: arguments(v, l.spec, l.b.guest, guestArgs...), Env: []string{}, Dir: "/", Files: files,
+		Path: l.b.program(), Args: p.args, Env: []string{}, Dir: "/", Files: files,
 	}, wait, log)
 	if err != nil {
 		going.Close()
@@ -112,6 +125,12 @@ func (l *launch) spawn(ctx context.Context) (going *os.File, err error) {
 	if err := l.learn(ctx, info); err != nil {
 		going.Close()
 		return nil, err
+	}
+	if p.many {
+		if err := mapUsers(l.init.Pid, mapped); err != nil {
+			going.Close()
+			return nil, err
+		}
 	}
 	return going, nil
 }
@@ -135,25 +154,25 @@ func (l *launch) listen() (*os.File, error) {
 }
 
 // inputs are the filter and the files of our own making, each in a pipe of which bwrap reads the other end.
-func inputs() (files []*os.File, err error) {
-	program, err := filter()
+func (p *plan) inputs() (files []*os.File, err error) {
+	program, err := filter(p.build, p.single)
 	if err != nil {
 		return nil, err
 	}
 	contents := [][]byte{program}
-	for _, s := range synthesized {
-		contents = append(contents, []byte(s.text))
+	for _, f := range p.files {
+		contents = append(contents, []byte(f.text))
 	}
 	for _, c := range contents {
+		if len(c) > maxInput {
+			return files, fmt.Errorf("pass file: it has %d bytes", len(c))
+		}
 		r, w, err := os.Pipe()
 		if err != nil {
-			for _, f := range files {
-				f.Close()
-			}
-			return nil, err
+			return files, err
 		}
 		files = append(files, r)
-		_, err = w.Write(c) // a few KiB: a pipe takes them at once
+		_, err = w.Write(c) // a pipe takes that much at once
 		w.Close()
 		if err != nil {
 			return files, fmt.Errorf("pass file: %w", err)
@@ -161,6 +180,9 @@ func inputs() (files []*os.File, err error) {
 	}
 	return files, nil
 }
+
+// maxInput is what a pipe holds on every machine.
+const maxInput = 64 << 10
 
 // limit prepares the cgroups, and tells the guest what it has to enforce in their place.
 func (l *launch) limit() ([]string, error) {
@@ -171,6 +193,9 @@ func (l *launch) limit() ([]string, error) {
 	}
 	if l.spec.Limits.MemoryBytes > 0 && at.memory == "" {
 		l.b.log.Warn("no memory limit is in force on this Sandbox; the doctor says why", "sandbox", l.spec.ID)
+	}
+	if l.spec.Limits.CPUs > 0 && at.cpu == "" {
+		l.b.log.Warn("no limit of CPUs is in force on this Sandbox; the doctor says why", "sandbox", l.spec.ID)
 	}
 	if n := l.spec.Limits.Processes; n > 0 && at.processes == "" {
 		if rlimitCounts() {
@@ -210,6 +235,7 @@ func (l *launch) note() error {
 	}
 	return l.box.save(record{
 		Version: recordVersion, Boot: boot, Init: l.init, Monitor: monitor, Started: time.Now().UTC(), Cgroups: l.cgroups,
+		Memory: l.spec.Limits.MemoryBytes,
 	})
 }
 

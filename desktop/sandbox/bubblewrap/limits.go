@@ -20,8 +20,8 @@ import (
 
 // bounds is how limits can be put in force on this machine. An empty folder means that a limit cannot be, by cgroups.
 type bounds struct {
-	memory, processes string // the cgroup folder under which a Sandbox gets its own
-	v2                bool
+	memory, processes, cpu string // the cgroup folder under which a Sandbox gets its own
+	v2                     bool
 }
 
 // findBounds looks for cgroup folders in which we may make another.
@@ -36,6 +36,8 @@ func findBounds() bounds {
 			b.memory = writable(place(point, root, ownPath(string(own), "memory")))
 		case kind == "cgroup" && slices.Contains(options, "pids"):
 			b.processes = writable(place(point, root, ownPath(string(own), "pids")))
+		case kind == "cgroup" && slices.Contains(options, "cpu"):
+			b.cpu = writable(place(point, root, ownPath(string(own), "cpu")))
 		}
 	}
 	if b.memory != "" || b.processes != "" {
@@ -47,7 +49,11 @@ func findBounds() bounds {
 			continue
 		}
 		if dir := delegated(point, place(point, root, ownPath(string(own), ""))); dir != "" {
-			return bounds{memory: dir, processes: dir, v2: true}
+			b := bounds{memory: dir, processes: dir, v2: true}
+			if passes(dir, "cpu") {
+				b.cpu = dir
+			}
+			return b
 		}
 	}
 	return bounds{}
@@ -101,13 +107,20 @@ func delegated(top, own string) string {
 			continue
 		}
 		control := filepath.Join(dir, "cgroup.subtree_control")
-		_ = os.WriteFile(control, []byte("+memory +pids"), 0) // read back below
-		raw, _ := os.ReadFile(control)
-		if on := strings.Fields(string(raw)); slices.Contains(on, "memory") && slices.Contains(on, "pids") {
+		for _, ask := range []string{"+memory +pids", "+cpu"} { // together, one that is missing would take the others with it
+			_ = os.WriteFile(control, []byte(ask), 0) // read back below
+		}
+		if passes(dir, "memory") && passes(dir, "pids") {
 			return dir
 		}
 	}
 	return ""
+}
+
+// passes tells whether the children of a folder of the unified tree can have a limit.
+func passes(dir, controller string) bool {
+	raw, _ := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))
+	return slices.Contains(strings.Fields(string(raw)), controller)
 }
 
 // rlimitCounts tells whether RLIMIT_NPROC counts a Sandbox's processes alone. Since Linux 5.14 it does, in its user
@@ -127,13 +140,16 @@ func rlimitCounts() bool {
 	return major > 5 || major == 5 && minor >= 14
 }
 
+// cpuPeriod is the kernel's own, in microseconds: a limit of two CPUs is twice as much time in each.
+const cpuPeriod = 100_000
+
 // enclose makes the cgroups of a Sandbox, without anyone in them yet.
 func (b bounds) enclose(state string, id sandbox.ID, l sandbox.Limits) (dirs []string, err error) {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(state)) // a hash never fails
 	name := fmt.Sprintf("claude-hub-%08x-%s", h.Sum32(), id)
-	set := func(parent, file string, value int64) error {
-		if parent == "" || value <= 0 {
+	set := func(parent, file string, amount int, value string) error {
+		if parent == "" || amount <= 0 {
 			return nil
 		}
 		dir := filepath.Join(parent, name)
@@ -143,16 +159,17 @@ func (b bounds) enclose(state string, id sandbox.ID, l sandbox.Limits) (dirs []s
 			}
 			dirs = append(dirs, dir)
 		}
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(strconv.FormatInt(value, 10)), 0); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(value), 0); err != nil {
 			return fmt.Errorf("set limit: %w", err)
 		}
 		return nil
 	}
-	memory := "memory.limit_in_bytes"
+	memory, cpu, share := "memory.limit_in_bytes", "cpu.cfs_quota_us", strconv.Itoa(l.CPUs*cpuPeriod)
 	if b.v2 {
-		memory = "memory.max"
+		memory, cpu, share = "memory.max", "cpu.max", fmt.Sprintf("%d %d", l.CPUs*cpuPeriod, cpuPeriod)
 	}
-	err = errors.Join(set(b.memory, memory, l.MemoryBytes), set(b.processes, "pids.max", int64(l.Processes)))
+	err = errors.Join(set(b.memory, memory, int(l.MemoryBytes), strconv.FormatInt(l.MemoryBytes, 10)),
+		set(b.processes, "pids.max", l.Processes, strconv.Itoa(l.Processes)), set(b.cpu, cpu, l.CPUs, share))
 	if err != nil {
 		_ = release(dirs) // they are empty
 		return nil, err

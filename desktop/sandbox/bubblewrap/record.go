@@ -23,6 +23,7 @@ type record struct {
 	Monitor identity  `json:"monitor"` // the bwrap process outside
 	Started time.Time `json:"started"`
 	Cgroups []string  `json:"cgroups,omitempty"`
+	Memory  int64     `json:"memory,omitempty"` // its limit
 }
 
 const recordVersion = 1

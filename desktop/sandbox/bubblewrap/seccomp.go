@@ -51,8 +51,14 @@ const (
 	offArgs   = 16
 )
 
-// filter is the system call filter as bwrap reads it.
-func filter() ([]byte, error) {
+// owners are the calls that give a file to another user. In a build with a single user there is no other, and package
+// managers give away half of what they unpack: there these calls succeed and change nothing. Who owns what in an Image
+// does not matter, since every Sandbox made of it has one user too.
+var owners = []string{"chown", "chown32", "fchown", "fchown32", "lchown", "lchown32", "fchownat"}
+
+// filter is the system call filter as bwrap reads it. A build may chroot, which some package managers do to run scripts
+// (it leads nowhere: nothing of the machine is in the Sandbox's tree); with single it has but one user to give.
+func filter(build, single bool) ([]byte, error) {
 	info, err := arch.GetInfo("")
 	if err != nil {
 		return nil, fmt.Errorf("filter system calls: %w", err)
@@ -61,10 +67,14 @@ func filter() ([]byte, error) {
 	known := func(names []string) []string {
 		return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !has(n) })
 	}
+	never := known(denied)
+	if build {
+		never = slices.DeleteFunc(never, func(n string) bool { return n == "chroot" })
+	}
 	policy := seccomp.Policy{
 		DefaultAction: seccomp.ActionAllow,
 		Syscalls: []seccomp.SyscallGroup{
-			{Action: seccomp.ActionErrno, Names: known(denied)},
+			{Action: seccomp.ActionErrno | seccomp.Action(unix.EPERM), Names: never},
 			{Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS), Names: known(absent)},
 		},
 	}
@@ -72,7 +82,13 @@ func filter() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("filter system calls: %w", err)
 	}
-	program, err := bpf.Assemble(append(prologue(info), body...))
+	first := prologue(info)
+	if single {
+		for _, call := range known(owners) {
+			first = append(first, when(info, call, bpf.RetConstant{Val: uint32(seccomp.ActionErrno)})...) // errno 0: it succeeds
+		}
+	}
+	program, err := bpf.Assemble(append(first, body...))
 	if err != nil {
 		return nil, fmt.Errorf("filter system calls: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 // verdict runs the filter on one call, as the kernel would.
 func verdict(t *testing.T, archID uint32, nr int, args ...uint64) uint32 {
 	t.Helper()
-	raw, err := filter()
+	raw, err := filter(false, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"claude-hub/desktop/sandbox"
@@ -46,7 +45,7 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) error {
 		tail := box.logTail()
 		l.undo(context.WithoutCancel(ctx))
 		if !known {
-			_ = os.RemoveAll(box.dir) // what matters has failed already
+			_ = removeTree(box.dir) // what matters has failed already
 		}
 		return b.explain(ctx, err, tail)
 	}

@@ -17,8 +17,8 @@ import (
 const clockTick = 10 * time.Millisecond
 
 // Stats sums up a Sandbox's processes as seen from outside, so that a sick one has figures too: all that descend from
-// its PID 1, which also is who orphans are given to.
-func (b *Backend) Stats(_ context.Context, id sandbox.ID) (sandbox.Stats, error) {
+// its PID 1, which also is who orphans are given to. Its own system takes space while it is a build.
+func (b *Backend) Stats(ctx context.Context, id sandbox.ID) (sandbox.Stats, error) {
 	if err := checkID(id); err != nil {
 		return sandbox.Stats{}, err
 	}
@@ -26,14 +26,21 @@ func (b *Backend) Stats(_ context.Context, id sandbox.ID) (sandbox.Stats, error)
 	if err != nil {
 		return sandbox.Stats{}, err
 	}
-	if !rec.alive() {
-		return sandbox.Stats{}, claudehub.Errorf(claudehub.NotFound, "The Sandbox %s is not running. Start it first.", id)
+	var s sandbox.Stats
+	if o, err := b.box(id).origin(); err == nil && o != nil && o.Build {
+		s.DiskBytes = usage(ctx, b.box(id).root()) + usage(ctx, b.box(id).tmp())
 	}
+	if !rec.alive() {
+		if !b.box(id).exists() {
+			return s, claudehub.Errorf(claudehub.NotFound, "There is no Sandbox %s. Start it first.", id)
+		}
+		return s, nil
+	}
+	s.MemoryLimit = rec.Memory
 	all, err := processes()
 	if err != nil {
 		return sandbox.Stats{}, err
 	}
-	var s sandbox.Stats
 	for _, p := range descendants(all, rec.Init.Pid) {
 		s.Processes++
 		s.MemoryBytes += p.rssPages * int64(os.Getpagesize())

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -46,7 +45,7 @@ func (b *Backend) Remove(ctx context.Context, id sandbox.ID) error {
 	if err := b.stop(ctx, id, 0); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(b.box(id).dir); err != nil {
+	if err := removeTree(b.box(id).dir); err != nil {
 		return claudehub.WithCause(claudehub.Unavailable, err, "The Sandbox's folder %s cannot be removed. Mend its permissions and try again.", b.box(id).dir)
 	}
 	return nil
