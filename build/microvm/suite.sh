@@ -34,7 +34,6 @@ count() { # NAME RC
   if [ "$2" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)) lost+=("$1"); fi
 }
 
-# Every test of the package by itself, so that one that ends the process does not hide the others.
 components() {
   local tests=$run/microsandbox package=./desktop/sandbox/microsandbox rc=0 name verdict
   mkdir -p "$tests"
@@ -42,11 +41,11 @@ components() {
   [ ! -d ${package#./}/testdata ] || cp -r ${package#./}/testdata "$tests/"
   cp bin/claude-hub-guest "$tests/"
   $machine put "$run" "$tests" /srv/microsandbox
-  $machine sh "$run" 'cd /srv/microsandbox && CLAUDE_HUB_MICROVM=1 CLAUDE_HUB_BASE_TAR=/opt/base/rootfs.tar CLAUDE_HUB_PATIENCE=20
+  $machine sh "$run" 'cd /srv/microsandbox && CLAUDE_HUB_MICROVM=1 CLAUDE_HUB_BASE_TAR=/opt/base/rootfs.tar CLAUDE_HUB_PATIENCE=20 \
     timeout 1200 ./microsandbox.test -test.v -test.timeout 19m' </dev/null | tee "$run/components.log" || rc=$?
-  while read -r verdict name; do
+  while read -r verdict name; do # what is skipped here is run nowhere
     [ "$verdict" = PASS: ] && count "$name" 0 || count "$name" 1
-  done < <(sed -nE 's/^--- (PASS:|FAIL:) ([^ ]+).*/\1 \2/p' "$run/components.log")
+  done < <(sed -nE 's/^--- (PASS:|FAIL:|SKIP:) ([^ ]+).*/\1 \2/p' "$run/components.log")
   [ "$rc" = 0 ] || grep -q '^--- FAIL' "$run/components.log" || count 'the component tests' "$rc"
 }
 
@@ -74,4 +73,4 @@ done
 
 for name in "${lost[@]}"; do echo "failed: $name"; done
 echo "$passed passed, $failed failed (microVM suite, $((SECONDS - began)) s)"
-[ "$failed" = 0 ]
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]

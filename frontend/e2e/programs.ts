@@ -95,11 +95,10 @@ export class Rig {
         '--anthropic-url',
         this.anthropicURL,
         '--stand-in',
-        ...this.sandboxArgs(),
         ...claudeArgs(options.shell),
       ],
       logs,
-      { there: this.home },
+      { there: this.home, env: this.runnerEnv },
     );
     this.runner.start();
   }
@@ -109,7 +108,14 @@ export class Rig {
   }
 
   runnerCommand(args: string[], input = ''): string {
-    const words = [`HOME=${this.home}`, this.runnerProgram, '--dir', this.runnerDir, ...args].map(quote);
+    const env = { HOME: this.home, ...this.runnerEnv };
+    const words = [
+      ...Object.entries(env).map(([name, value]) => `${name}=${value}`),
+      this.runnerProgram,
+      '--dir',
+      this.runnerDir,
+      ...args,
+    ].map(quote);
     return there(`exec env ${words.join(' ')}`, input, 60 * slower);
   }
 
@@ -120,9 +126,16 @@ export class Rig {
     this.opened.push(port);
   }
 
-  private sandboxArgs(): string[] {
-    return place.backend === 'bubblewrap' ? [] : ['--backend', 'microsandbox', '--cpus', '1', '--memory', '1536'];
-  }
+  /** What the Runner is told of its machine. An emulated one has little, and needs patience. */
+  private readonly runnerEnv: Record<string, string> =
+    place.backend === 'bubblewrap'
+      ? { CLAUDE_HUB_BACKEND: 'bubblewrap' }
+      : {
+          CLAUDE_HUB_BACKEND: 'microsandbox',
+          CLAUDE_HUB_PATIENCE: '10',
+          CLAUDE_HUB_SANDBOX_MEMORY: '1536',
+          CLAUDE_HUB_SANDBOX_CPUS: '1',
+        };
 
   /** A new sign-in link: each works once. */
   signInLink(): string {

@@ -9,7 +9,7 @@ const patterns = { claude: '^/opt/claude-hub/claude', tmux: '^tmux .*new-session
 
 /** How msb's own calls find the VMs of a rig. */
 function msb(rig: Rig, args: string): string {
-  return `MSB_HOME=${quote(`${rig.runnerDir}/box/m`)} msb ${args}`;
+  return `MSB_HOME=${quote(`${rig.runnerDir}/vm/m`)} msb ${args}`;
 }
 
 /** The name that msb has for a Session's VM. */

@@ -70,9 +70,7 @@ test('variables', async () => {
     expect(holders(locally, `${rig.home}/logs`, text), 'the logs').toEqual([]);
     expect(holders(there, rig.home, text), "the Runner's machine").toEqual([]);
     expect(
-      there(
-        `cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c "${text.slice(0, 12)}[${text[12]}]" || true`,
-      ).trim(),
+      there(`cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c "${text.slice(0, 12)}[${text[12]}]" || true`).trim(),
       'argv',
     ).toBe('0');
   };
