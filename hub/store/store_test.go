@@ -48,7 +48,7 @@ func populate(t testing.TB, st *store.Store) world {
 				SandboxLink: claudehub.Link{State: claudehub.LinkNone, Since: now}, Checked: now,
 				Figures: claudehub.Figures{CPU: 0.5, Memory: 1 << 40, Disk: 7, DiskLimit: 9},
 				Ports:   []claudehub.Port{{Port: 3000, Listens: true, Local: "127.0.0.1:1"}}, Checks: []claudehub.Check{{Name: "clock", State: claudehub.CheckOK}},
-				Failure:     &claudehub.Failure{Step: "Cloning", Reason: "no", Fix: "yes", Choice: "new_conversation"}}},
+				Failure: &claudehub.Failure{Step: "Cloning", Reason: "no", Fix: "yes", Choice: "new_conversation"}}},
 		Conversation: 2, StopAt: now, Request: "req",
 	}
 	ctx := t.Context()

@@ -253,12 +253,12 @@ func ValidVariable(name, value string) error {
 }
 
 // RepoOf names the repository of a source, the same for each way to write it: "github.com/owner/name", in lower case.
-// It is "" for no source.
+// It is "" for no source. A name that it gave names itself.
 func RepoOf(s Source) string {
 	u := strings.ToLower(strings.TrimSpace(s.GitURL))
 	if _, rest, ok := strings.Cut(u, "://"); ok {
 		u = rest
-	} else {
+	} else if strings.Contains(u, "@") {
 		u = strings.Replace(u, ":", "/", 1) // user@host:path
 	}
 	if at := strings.IndexByte(u, '@'); at >= 0 && at < strings.IndexByte(u+"/", '/') {
