@@ -12,13 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"claude-hub/hub"
+	"claude-hub/hub/store/storetest"
 	"claude-hub/internal/claudehub"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { storetest.Main(m) }
 
 var quiet = slog.New(slog.DiscardHandler)
 
