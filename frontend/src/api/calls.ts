@@ -2,23 +2,14 @@ import createClient from 'openapi-fetch';
 import { problemFrom, unreachable } from './problem';
 import type { paths } from './schema.gen';
 import type {
-  Build,
-  Environment,
   EnvironmentChange,
-  EnvironmentVersion,
   Forward,
-  FoundSeed,
   NewSession,
   Recipe,
-  RepoItem,
-  Runner,
-  Seeded,
   SeedRequest,
-  Session,
   SessionChange,
   SessionVerb,
   StorageItem,
-  Variable,
 } from './types';
 
 const timeout = 20_000; // ms for any answer
@@ -44,39 +35,8 @@ async function items<T>(call: Promise<{ data?: { items: T[] | null }; error?: un
   return (await got(call)).items ?? [];
 }
 
-async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
-  let response: Response;
-  try {
-    response = await fetch(path, {
-      method,
-      headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
-      body: body === undefined ? null : JSON.stringify(body),
-      signal: AbortSignal.timeout(timeout),
-    });
-  } catch {
-    throw unreachable();
-  }
-  const text = await response.text();
-  let data: unknown;
-  try {
-    data = text === '' ? undefined : JSON.parse(text);
-  } catch {
-    data = undefined;
-  }
-  if (!response.ok) throw problemFrom(response.status, data);
-  return data as T;
-}
-const listOf = async <T>(path: string) => (await ask<{ items: T[] | null }>('GET', path)).items ?? [];
-
 /** Scope is whose Variables: an Environment's or a Repo's. */
 export type Scope = { environment: string } | { repo: string };
-
-function variablesPath(scope: Scope, name?: string): string {
-  const last = name === undefined ? '' : `/${encodeURIComponent(name)}`;
-  return 'environment' in scope
-    ? `/api/environments/${scope.environment}/variables${last}`
-    : `/api/repo-variables${last}?repo=${encodeURIComponent(scope.repo)}`;
-}
 
 const by = (id: string) => ({ params: { path: { id } } });
 
@@ -88,43 +48,61 @@ export const calls = {
   signOut: () => got(http.POST('/api/sign-out')),
   signIns: () => items(http.GET('/api/sign-ins')),
   revoke: (id: string) => got(http.DELETE('/api/sign-ins/{id}', by(id))),
-  sessions: (archived: boolean) => listOf<Session>(`/api/sessions?archived=${archived}`),
-  session: (id: string) => ask<Session>('GET', `/api/sessions/${id}`),
-  create: (body: NewSession) => ask<Session>('POST', '/api/sessions', body),
-  change: (id: string, body: SessionChange) => ask<Session>('PATCH', `/api/sessions/${id}`, body),
-  verb: (id: string, verb: SessionVerb) => ask<Session>('POST', `/api/sessions/${id}/${verb}`),
-  deleteSession: (id: string) => ask<Session>('DELETE', `/api/sessions/${id}`),
-  forward: (id: string, body: Forward) => ask<Session>('POST', `/api/sessions/${id}/ports`, body),
-  unforward: (id: string, port: number) => ask<Session>('DELETE', `/api/sessions/${id}/ports/${port}`),
+  sessions: (archived: boolean) => items(http.GET('/api/sessions', { params: { query: { archived } } })),
+  session: (id: string) => got(http.GET('/api/sessions/{id}', by(id))),
+  create: (body: NewSession) => got(http.POST('/api/sessions', { body })),
+  change: (id: string, body: SessionChange) => got(http.PATCH('/api/sessions/{id}', { ...by(id), body })),
+  verb: (id: string, verb: SessionVerb) => got(http.POST(`/api/sessions/{id}/${verb}`, by(id))),
+  deleteSession: (id: string) => got(http.DELETE('/api/sessions/{id}', by(id))),
+  forward: (id: string, body: Forward) => got(http.POST('/api/sessions/{id}/ports', { ...by(id), body })),
+  unforward: (id: string, port: number) =>
+    got(http.DELETE('/api/sessions/{id}/ports/{port}', { params: { path: { id, port: String(port) } } })),
   prompts: (id: string) => items(http.GET('/api/sessions/{id}/prompts', by(id))),
   prompt: (id: string, text: string, request: string) =>
     got(http.POST('/api/sessions/{id}/prompts', { ...by(id), body: { text, request } })),
   cancelPrompt: (id: string, prompt: string) =>
     got(http.POST('/api/sessions/{id}/prompts/{prompt}/cancel', { params: { path: { id, prompt } } })),
   history: (id: string) => items(http.GET('/api/sessions/{id}/history', by(id))),
-  runners: () => listOf<Runner>('/api/runners'),
-  renameRunner: (id: string, name: string) => ask<Runner>('PATCH', `/api/runners/${id}`, { name }),
-  reclaim: (id: string, what: StorageItem['kind'][]) => ask<Runner>('POST', `/api/runners/${id}/reclaim`, { what }),
+  runners: () => items(http.GET('/api/runners')),
+  renameRunner: (id: string, name: string) => got(http.PATCH('/api/runners/{id}', { ...by(id), body: { name } })),
+  reclaim: (id: string, what: StorageItem['kind'][]) =>
+    got(http.POST('/api/runners/{id}/reclaim', { ...by(id), body: { what } })),
 
-  environments: (archived: boolean) => listOf<Environment>(`/api/environments?archived=${archived}`),
-  environment: (id: string) => ask<Environment>('GET', `/api/environments/${id}`),
-  newEnvironment: (name: string, recipe: Recipe) => ask<Environment>('POST', '/api/environments', { name, recipe }),
+  environments: (archived: boolean) => items(http.GET('/api/environments', { params: { query: { archived } } })),
+  environment: (id: string) => got(http.GET('/api/environments/{id}', by(id))),
+  newEnvironment: (name: string, recipe: Recipe) => got(http.POST('/api/environments', { body: { name, recipe } })),
   changeEnvironment: (id: string, body: EnvironmentChange) =>
-    ask<Environment>('PATCH', `/api/environments/${id}`, body),
+    got(http.PATCH('/api/environments/{id}', { ...by(id), body })),
   environmentVerb: (id: string, verb: 'archive' | 'unarchive') =>
-    ask<Environment>('POST', `/api/environments/${id}/${verb}`),
-  versions: (id: string) => listOf<EnvironmentVersion>(`/api/environments/${id}/versions`),
-  builds: (id: string) => listOf<Build>(`/api/environments/${id}/builds`),
+    got(http.POST(`/api/environments/{id}/${verb}`, by(id))),
+  versions: (id: string) => items(http.GET('/api/environments/{id}/versions', by(id))),
+  builds: (id: string) => items(http.GET('/api/environments/{id}/builds', by(id))),
   startBuild: (id: string, runner: string, again: boolean) =>
-    ask<Build>('POST', `/api/environments/${id}/builds`, { runner, again }),
-  build: (id: string) => ask<Build>('GET', `/api/builds/${id}`),
-  cancelBuild: (id: string) => ask<Build>('POST', `/api/builds/${id}/cancel`),
-  lookInside: (id: string) => ask<Session>('POST', `/api/builds/${id}/look`),
-  variables: (scope: Scope) => listOf<Variable>(variablesPath(scope)),
-  putVariable: (scope: Scope, name: string, value: string, secret: boolean) =>
-    ask<Variable>('PUT', variablesPath(scope, name), { value, secret }),
-  removeVariable: (scope: Scope, name: string) => ask<undefined>('DELETE', variablesPath(scope, name)),
-  repos: () => listOf<RepoItem>('/api/repo-variables/repos'),
-  seeds: () => listOf<FoundSeed>('/api/seeds'),
-  seed: (body: SeedRequest) => ask<Seeded>('POST', '/api/environments/seed', body),
+    got(http.POST('/api/environments/{id}/builds', { ...by(id), body: { runner, again } })),
+  build: (id: string) => got(http.GET('/api/builds/{id}', by(id))),
+  cancelBuild: (id: string) => got(http.POST('/api/builds/{id}/cancel', by(id))),
+  lookInside: (id: string) => got(http.POST('/api/builds/{id}/look', by(id))),
+  variables: (of: Scope) =>
+    items(
+      'environment' in of
+        ? http.GET('/api/environments/{id}/variables', by(of.environment))
+        : http.GET('/api/repo-variables', { params: { query: { repo: of.repo } } }),
+    ),
+  putVariable: (of: Scope, name: string, value: string, secret: boolean) => {
+    const body = { value, secret };
+    return got(
+      'environment' in of
+        ? http.PUT('/api/environments/{id}/variables/{name}', { params: { path: { id: of.environment, name } }, body })
+        : http.PUT('/api/repo-variables/{name}', { params: { path: { name }, query: { repo: of.repo } }, body }),
+    );
+  },
+  removeVariable: (of: Scope, name: string) =>
+    got(
+      'environment' in of
+        ? http.DELETE('/api/environments/{id}/variables/{name}', { params: { path: { id: of.environment, name } } })
+        : http.DELETE('/api/repo-variables/{name}', { params: { path: { name }, query: { repo: of.repo } } }),
+    ),
+  repos: () => items(http.GET('/api/repo-variables/repos')),
+  seeds: () => items(http.GET('/api/seeds')),
+  seed: (body: SeedRequest) => got(http.POST('/api/environments/seed', { body })),
 };

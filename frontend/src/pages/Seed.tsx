@@ -1,4 +1,15 @@
-import { Alert, Anchor, Button, Group, SegmentedControl, Skeleton, Stack, Textarea, TextInput } from '@mantine/core';
+import {
+  Alert,
+  Anchor,
+  Button,
+  Checkbox,
+  Group,
+  SegmentedControl,
+  Skeleton,
+  Stack,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -6,8 +17,10 @@ import { calls } from '~/api/calls';
 import { putEnvironment } from '~/api/live';
 import { sentence } from '~/api/problem';
 import { seedsQuery } from '~/api/queries';
-import type { FoundSeed, Seeded, SeedRequest } from '~/api/types';
+import type { FoundSeed, Seed as Seeded, SeedRequest } from '~/api/types';
 import { baseText, bounds } from '~/modules/environment/recipe';
+import { looksSecret } from '~/modules/variables/dotenv';
+import { complain } from '~/ui/notify';
 import { Trouble } from '~/ui/Trouble';
 import { ago, moment, useNow } from '~/ui/time';
 import { useTitle } from '~/ui/title';
@@ -62,7 +75,12 @@ export function Seed() {
         </p>
       )}
       {way === 'found' && found.length > 0 && (
-        <Found found={found} chosen={search.repo} busy={read.isPending} read={(repo) => read.mutate({ repo })} />
+        <Found
+          found={found}
+          chosen={search.repo}
+          busy={read.isPending}
+          read={(f) => read.mutate({ repo: f.repo, path: f.path })}
+        />
       )}
       {way === 'paste' && !seeds.isPending && <Paste busy={read.isPending} read={(what) => read.mutate(what)} />}
       {read.isError && (
@@ -79,16 +97,16 @@ interface FoundProps {
   found: FoundSeed[];
   chosen: string | undefined;
   busy: boolean;
-  read: (repo: string) => void;
+  read: (f: FoundSeed) => void;
 }
 
 function Found({ found, chosen, busy, read }: FoundProps) {
   const now = useNow(30_000);
-  const [at, setAt] = useState(chosen);
+  const [at, setAt] = useState<FoundSeed | undefined>(() => found.find((f) => f.repo === chosen));
   return (
     <ul className={classes.found} aria-label="Devcontainers that were found">
       {found.map((f) => (
-        <li key={`${f.repo} ${f.path}`} data-chosen={at === f.repo}>
+        <li key={`${f.repo} ${f.path}`} data-chosen={at === f}>
           <div>
             <b>{f.repo}</b>
             <div className={classes.quiet}>
@@ -101,10 +119,10 @@ function Found({ found, chosen, busy, read }: FoundProps) {
           <Button
             size="xs"
             variant="default"
-            loading={busy && at === f.repo}
+            loading={busy && at === f}
             onClick={() => {
-              setAt(f.repo);
-              read(f.repo);
+              setAt(f);
+              read(f);
             }}
           >
             Read it
@@ -150,8 +168,17 @@ function Result({ seeded }: { seeded: Seeded }) {
   const client = useQueryClient();
   const navigate = useNavigate();
   const [name, setName] = useState(seeded.name);
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
+  const wanted = seeded.variables.filter((v) => !left.has(v.name));
   const create = useMutation({
-    mutationFn: () => calls.newEnvironment(name.trim(), seeded.recipe),
+    mutationFn: async () => {
+      const e = await calls.newEnvironment(name.trim(), seeded.recipe);
+      for (const v of wanted) {
+        // The Environment is made; what is refused can be added on its page.
+        await calls.putVariable({ environment: e.id }, v.name, v.value, looksSecret(v.name, v.value)).catch(complain);
+      }
+      return e;
+    },
     onSuccess: (e) => {
       putEnvironment(client, e);
       void navigate({ to: '/environments/$id', params: { id: e.id } });
@@ -187,6 +214,31 @@ function Result({ seeded }: { seeded: Seeded }) {
       <p className={classes.quiet}>Base: {baseText(recipe.base)}</p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard */}
       <pre tabIndex={0}>{recipe.setup || 'No setup script.'}</pre>
+      {seeded.variables.length > 0 && (
+        <>
+          <h2>Variables that it names</h2>
+          {seeded.variables.map((v) => (
+            <Checkbox
+              key={v.name}
+              size="xs"
+              label={`${v.name} = ${v.value || 'empty'}`}
+              classNames={{ label: classes.mono }}
+              checked={!left.has(v.name)}
+              onChange={(c) => {
+                const next = new Set(left);
+                if (c.currentTarget.checked) next.delete(v.name);
+                else next.add(v.name);
+                setLeft(next);
+              }}
+            />
+          ))}
+        </>
+      )}
+      {seeded.ports.length > 0 && (
+        <p className={classes.quiet}>
+          It forwards {seeded.ports.join(', ')}: on a Session’s page, Ports does that when you want it.
+        </p>
+      )}
       <form
         onSubmit={(e) => {
           e.preventDefault();

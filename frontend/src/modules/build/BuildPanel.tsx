@@ -118,14 +118,14 @@ function Tools(p: Props & { builds: Build[]; shown: Build | undefined }) {
       )}
       {builds.length > 1 && (
         <Select
-          className={classes.runner}
+          className={classes.which}
           aria-label="Which build is shown"
           allowDeselect={false}
           value={shown?.id ?? null}
           placeholder="Earlier builds"
           data={builds.map((b) => ({
             value: b.id,
-            label: `v${b.version} ${b.state} on ${runners.data?.find((r) => r.id === b.runner)?.name ?? '?'}, ${ago(Date.parse(b.created), now)} ago`,
+            label: `v${b.version} ${b.state}, ${runners.data?.find((r) => r.id === b.runner)?.name ?? '?'}, ${ago(Date.parse(b.created), now)}`,
           }))}
           onChange={(id) => p.showBuild(id ?? undefined)}
         />

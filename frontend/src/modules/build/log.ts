@@ -1,5 +1,6 @@
 import { follow } from '~/api/follow';
 import type { ServerEvent } from '~/api/sse';
+import type { LogPart } from '~/api/types';
 import { LogBuffer } from './buffer';
 
 /** LogState is how the reading goes: "refused" is an answer that trying again does not change. */
@@ -50,7 +51,7 @@ export class BuildLog {
       this.#set('ended');
     }
     if (e.event !== 'log') return;
-    const { offset, data } = JSON.parse(e.data) as { offset: number; data: string };
+    const { offset, data } = JSON.parse(e.data) as LogPart;
     if (!this.buffer.add(offset, fromBase64(data))) throw new Error('a part of the log is missing'); // read again from here
     this.#changed();
   }

@@ -23,9 +23,7 @@ export function Difference({ mine, theirs, mineName, theirsName }: Props) {
         <table>
           <thead>
             <tr>
-              <th scope="col">
-                <span className={classes.hidden}>Field</span>
-              </th>
+              <td />
               <th scope="col">{mineName}</th>
               <th scope="col">{theirsName}</th>
             </tr>

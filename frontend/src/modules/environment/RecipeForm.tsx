@@ -65,18 +65,20 @@ function BaseFields({ recipe, faults, set }: Omit<Part, 'runner'>) {
   const [touched, setTouched] = useState(false);
   return (
     <div className={classes.base}>
-      <Select
-        label="Base"
-        description={kinds[kind].help}
-        inputWrapperOrder={['label', 'input', 'description']}
-        allowDeselect={false}
-        value={kind}
-        data={Object.entries(kinds).map(([value, k]) => ({ value, label: k.name }))}
-        onChange={(k) => {
-          setTouched(false);
-          set({ base: { kind: (k ?? 'default') as Base['kind'], ref: k === 'default' ? undefined : ref } });
-        }}
-      />
+      <div>
+        <Select
+          label="Base"
+          description={kinds[kind].help}
+          inputWrapperOrder={['label', 'input', 'description']}
+          allowDeselect={false}
+          value={kind}
+          data={Object.entries(kinds).map(([value, k]) => ({ value, label: k.name }))}
+          onChange={(k) => {
+            setTouched(false);
+            set({ base: { kind: (k ?? 'default') as Base['kind'], ref: k === 'default' ? undefined : ref } });
+          }}
+        />
+      </div>
       {kind !== 'default' && (
         <TextInput
           label={kinds[kind].label}

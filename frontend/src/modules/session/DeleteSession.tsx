@@ -29,14 +29,14 @@ export function DeleteSession({ session, close }: { session: Session; close: () 
         <Stack gap="md">
           <div>
             <Text size="sm">This removes from {runner?.name ?? 'its Runner'}:</Text>
-            <ul>
+            <Text component="ul" size="sm" my="xs" pl="lg">
               <li>
                 its workspace
                 {repo && `, the clone of ${repo}, with commits that were not pushed and files that were not committed`}
               </li>
               <li>its conversation with Claude and its history</li>
               <li>its Sandbox and what was installed there</li>
-            </ul>
+            </Text>
             <Text size="sm">
               {disk > 0
                 ? `That gives back about ${bytes(disk)} of disk.`

@@ -148,11 +148,11 @@ function Details({ session, runner }: { session: Session; runner: Runner | undef
   const rows: [string, ReactNode][] = [
     ['Id', session.id],
     ['Runner', runner?.name ?? session.runner],
-    ['Repository', session.source.git_url ?? 'none: an empty workspace'],
-    ['Branch', session.source.git_url ? session.source.branch || 'the default one' : '–'],
     ...(session.kind === 'look'
       ? []
       : ([
+          ['Repository', session.source.git_url ?? 'none: an empty workspace'],
+          ['Branch', session.source.git_url ? session.source.branch || 'the default one' : '–'],
           ['Environment', <EnvironmentSetting key="environment" session={session} />],
           ['Model', <Setting key="model" kind="model" session={session} />],
           ['Effort', <Setting key="effort" kind="effort" session={session} />],

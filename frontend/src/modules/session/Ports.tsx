@@ -90,7 +90,7 @@ function Line({ line: l, machine, awake, busy, forward, stop }: LineProps) {
       <div className={classes.head}>
         <b>{l.port}</b>
         <span className={classes.quiet}>
-          {l.process ?? (l.listens ? 'cannot tell who' : '')}
+          {l.process ?? (l.listens ? 'unknown' : '')}
           {!l.listens && awake && 'nothing listens'}
         </span>
         <span className={classes.tools}>
@@ -157,7 +157,7 @@ function Another({ busy, forward }: { busy: boolean; forward: (f: Forward) => vo
     >
       <div className={classes.row}>
         <TextInput
-          label="Another port of the Sandbox"
+          label="Another port"
           inputMode="numeric"
           placeholder="3000"
           value={text}

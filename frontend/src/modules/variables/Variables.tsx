@@ -73,9 +73,7 @@ export function Variables({ scope, about }: Props) {
               <th scope="col">Name</th>
               <th scope="col">Value</th>
               <th scope="col">Changed</th>
-              <th scope="col">
-                <span className={classes.hidden}>Actions</span>
-              </th>
+              <th scope="col" aria-label="Actions" />
             </tr>
           </thead>
           <tbody>
