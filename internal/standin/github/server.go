@@ -1,10 +1,12 @@
 package github
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -100,7 +102,10 @@ func (s *Server) guard(endpoint string, next handler) http.HandlerFunc {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTimeout))
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		if f, ok := s.failures.take(endpoint); ok {
-			_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // or a hang would end by it
+			// The server sees a caller leave only once the body is read, and would take the deadline for leaving.
+			b, _ := io.ReadAll(r.Body) // what is missing of it the endpoint finds out
+			r.Body = io.NopCloser(bytes.NewReader(b))
+			_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 			s.rec.update(q, func(q *Request) { q.Failure, q.Outcome = string(f.Kind), "failed" })
 			if f.play(w, r) {
 				return

@@ -342,6 +342,23 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestHangingAfterABodyEndsWhenTheCallerLeaves: or a test's end would wait for it.
+func TestHangingAfterABodyEndsWhenTheCallerLeaves(t *testing.T) {
+	f := start(t)
+	for _, failure := range []github.Failure{
+		{Endpoint: github.AccessToken, Kind: github.Hang}, {Endpoint: github.AccessToken, Kind: github.Slow, DelayMS: 3_600_000},
+	} {
+		if err := f.server.Fail(failure); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(f.ctx(), 200*time.Millisecond)
+		if _, err := f.oauth.Exchange(ctx, "code"); err == nil {
+			t.Errorf("%s: answered", failure.Kind)
+		}
+		cancel()
+	}
+}
+
 func (f far) raw(token string, within time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeout(f.t.Context(), within)
 	defer cancel()
