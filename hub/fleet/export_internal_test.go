@@ -7,3 +7,6 @@ func (f *Fleet) Sweep(ctx context.Context) { f.sweep(ctx) }
 
 // MaxBacklog is how many changes may wait for one page.
 const MaxBacklog = maxBacklog
+
+// Tidy is one hour of Run.
+func (f *Fleet) Tidy(ctx context.Context) { f.tidy(ctx) }

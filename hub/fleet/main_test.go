@@ -3,12 +3,15 @@ package fleet_test
 import (
 	"context"
 	"log/slog"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"claude-hub/hub/bus"
 	"claude-hub/hub/fleet"
+	"claude-hub/hub/secret"
 	"claude-hub/hub/store"
 	"claude-hub/hub/store/storetest"
 	"claude-hub/internal/claudehub"
@@ -48,6 +51,26 @@ type rig struct {
 	runner   claudehub.RunnerID
 	stranger claudehub.PersonID
 	theirs   claudehub.RunnerID
+	keys     *secret.Box
+	log      *syncLog
+}
+
+// syncLog collects what is logged.
+type syncLog struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *syncLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *syncLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 func newRig(t testing.TB, st *store.Store) *rig {
@@ -55,7 +78,9 @@ func newRig(t testing.TB, st *store.Store) *rig {
 	b, err := bus.Start(t.Context(), bus.Options{})
 	check(t, err)
 	t.Cleanup(b.Close)
-	r := &rig{t: t, ctx: t.Context(), st: st, bus: b, clock: &clock{t: time.Date(2026, 11, 1, 4, 0, 0, 0, time.UTC)}}
+	keys, err := secret.Create(filepath.Join(t.TempDir(), "keyset.json"))
+	check(t, err)
+	r := &rig{t: t, ctx: t.Context(), st: st, bus: b, keys: keys, log: &syncLog{}, clock: &clock{t: time.Date(2026, 11, 1, 4, 0, 0, 0, time.UTC)}}
 	r.restart()
 	p, err := r.LocalPerson(r.ctx)
 	check(t, err)
@@ -70,7 +95,8 @@ func newRig(t testing.TB, st *store.Store) *rig {
 // restart is a Hub that was killed and started again on the same database.
 func (r *rig) restart() {
 	r.t.Helper()
-	r.Fleet = fleet.New(r.st, r.bus, slog.New(slog.DiscardHandler), fleet.Options{Now: r.clock.now})
+	log := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	r.Fleet = fleet.New(r.st, r.bus, log, fleet.Options{Now: r.clock.now, Secrets: r.keys})
 	check(r.t, r.Recover(r.ctx))
 }
 
@@ -177,4 +203,50 @@ func hear(t testing.TB, c <-chan wireMessage, kind string) string {
 			t.Fatalf("no %q came", kind)
 		}
 	}
+}
+
+func (r *rig) environment(name string) claudehub.Environment {
+	r.t.Helper()
+	recipe := claudehub.DefaultRecipe()
+	recipe.Setup = "echo " + name
+	e, err := r.CreateEnvironment(r.ctx, r.me, name, recipe)
+	check(r.t, err)
+	return e
+}
+
+func (r *rig) build(e claudehub.Environment) claudehub.Build {
+	r.t.Helper()
+	b, err := r.CreateBuild(r.ctx, r.me, fleet.NewBuild{Environment: e.ID, Runner: r.runner})
+	check(r.t, err)
+	return b
+}
+
+// observeBuild is a status of the Runner about builds; it returns those that are gone.
+func (r *rig) observeBuild(all ...wire.ObservedBuild) []claudehub.BuildID {
+	r.t.Helper()
+	reply, err := r.ObserveStatus(r.ctx, r.runner, wire.Status{Builds: all})
+	check(r.t, err)
+	return reply.GoneBuilds
+}
+
+func observed(b claudehub.Build, state claudehub.BuildState) wire.ObservedBuild {
+	return wire.ObservedBuild{ID: b.ID, Environment: b.Environment, Version: b.Version, Hash: b.Hash, State: state}
+}
+
+func (r *rig) snapshot() wire.Snapshot {
+	r.t.Helper()
+	s, err := r.Snapshot(r.ctx, r.runner)
+	check(r.t, err)
+	return s
+}
+
+func (r *rig) desiredOf(id claudehub.SessionID) wire.DesiredSession {
+	r.t.Helper()
+	for _, d := range r.snapshot().Sessions {
+		if d.ID == id {
+			return d
+		}
+	}
+	r.t.Fatalf("the Runner does not know of %s", id)
+	return wire.DesiredSession{}
 }
