@@ -77,7 +77,7 @@ func (c *Client) ask(ctx context.Context, t Token, endpoint string, question fun
 	if t.IsZero() {
 		return &refusal{endpoint, 401}
 	}
-	rest, err := c.rest(gh.WithAuthToken(t.secret.Access))
+	rest, err := c.rest(gh.WithAuthToken(t.secret().Access))
 	if err != nil {
 		return err
 	}

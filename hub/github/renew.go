@@ -19,18 +19,18 @@ const early = 5 * time.Minute
 
 // renewed returns the token, or a new one for it when it ends soon; a refusal when there is none to be had.
 func (c *Client) renewed(ctx context.Context, t Token, keep func(context.Context, Token) error) (Token, error) {
-	if t.IsZero() || t.secret.Expires.IsZero() || c.now().Add(early).Before(t.secret.Expires) {
+	if t.IsZero() || t.secret().Expires.IsZero() || c.now().Add(early).Before(t.secret().Expires) {
 		return t, nil
 	}
-	if t.secret.Refresh == "" {
-		if c.now().Before(t.secret.Expires) {
+	if t.secret().Refresh == "" {
+		if c.now().Before(t.secret().Expires) {
 			return t, nil
 		}
 		return Token{}, &refusal{"a token", http.StatusUnauthorized}
 	}
 	asking, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
-	source := c.oauth("").TokenSource(c.withHTTP(asking), &oauth2.Token{RefreshToken: t.secret.Refresh})
+	source := c.oauth("").TokenSource(c.withHTTP(asking), &oauth2.Token{RefreshToken: t.secret().Refresh})
 	got, err := source.Token()
 	word, outage := classifyToken(asking, err)
 	switch {
@@ -68,7 +68,7 @@ func (c *Client) Revoke(ctx context.Context, t Token) error {
 		return err
 	}
 	err = c.again(ctx, "the end of a token", func(ctx context.Context) error {
-		_, err := rest.Authorizations.Revoke(ctx, c.config.ClientID, t.secret.Access)
+		_, err := rest.Authorizations.Revoke(ctx, c.config.ClientID, t.secret().Access)
 		return err
 	})
 	var no *refusal

@@ -14,9 +14,12 @@ const maxTokenLen = 1024
 
 var errToken = errors.New("that is not a stored GitHub token")
 
-// Token is what GitHub gave the Hub to ask with for one person. It never prints itself; the secret lies behind a pointer
-// so that fmt finds none inside of other structs either.
-type Token struct{ secret *tokenSecret }
+// Token is what GitHub gave the Hub to ask with for one person. It never prints itself. The secret lies behind a function
+// because fmt calls no String of a field that is not exported, and looks through pointers (%s does): a function it can
+// only print the address of.
+type Token struct{ secret func() tokenSecret }
+
+func (s tokenSecret) token() Token { return Token{func() tokenSecret { return s }} }
 
 type tokenSecret struct {
 	Access  string    `json:"access"`
@@ -25,14 +28,14 @@ type tokenSecret struct {
 }
 
 func tokenOf(t *oauth2.Token) (Token, error) {
-	out := Token{&tokenSecret{t.AccessToken, t.RefreshToken, t.Expiry.UTC()}}
-	if !strings.EqualFold(t.Type(), "bearer") || !out.secret.good() {
+	s := tokenSecret{t.AccessToken, t.RefreshToken, t.Expiry.UTC()}
+	if !strings.EqualFold(t.Type(), "bearer") || !s.good() {
 		return Token{}, errToken
 	}
-	return out, nil
+	return s.token(), nil
 }
 
-func (s *tokenSecret) good() bool { return s.Access != "" && visible(s.Access) && visible(s.Refresh) }
+func (s tokenSecret) good() bool { return s.Access != "" && visible(s.Access) && visible(s.Refresh) }
 
 // visible tells whether a token can stand in a header.
 func visible(s string) bool {
@@ -49,7 +52,7 @@ func (t Token) Reveal() []byte {
 	if t.IsZero() {
 		return nil
 	}
-	b, err := json.Marshal(t.secret)
+	b, err := json.Marshal(t.secret())
 	if err != nil {
 		panic(err) // two strings and a time always marshal
 	}
@@ -62,7 +65,7 @@ func ParseToken(b []byte) (Token, error) {
 	if err := json.Unmarshal(b, &s); err != nil || !s.good() { // err would quote the token
 		return Token{}, errToken
 	}
-	return Token{&s}, nil
+	return s.token(), nil
 }
 
 // IsZero tells a token that was never given.
@@ -73,7 +76,7 @@ func (t Token) Expires() time.Time {
 	if t.IsZero() {
 		return time.Time{}
 	}
-	return t.secret.Expires
+	return t.secret().Expires
 }
 
 // String hides the secret.
