@@ -1,6 +1,6 @@
 package claude
 
-import "slices"
+import "strings"
 
 // Launch is one start of Claude Code. Model and Effort are taken as they are: claudehub has the rules about them.
 type Launch struct {
@@ -15,7 +15,7 @@ type Launch struct {
 	Token     Token
 	// BaseURL is where the API is instead of at Anthropic: a gateway, or the stand-in of tests.
 	BaseURL string
-	// Env is added at the end.
+	// Env is what else the process gets. It wins over nothing that is set here.
 	Env []string
 }
 
@@ -56,7 +56,23 @@ func (l Launch) env() []string {
 	if l.BaseURL != "" {
 		env = append(env, "ANTHROPIC_BASE_URL="+l.BaseURL, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1")
 	}
-	return slices.Concat(env, l.Env)
+	// One of each name: of two, shells and the C library do not take the same.
+	set := map[string]bool{}
+	for _, e := range env {
+		set[nameOf(e)] = true
+	}
+	for _, e := range l.Env {
+		if name := nameOf(e); !set[name] {
+			set[name] = true
+			env = append(env, e)
+		}
+	}
+	return env
+}
+
+func nameOf(e string) string {
+	name, _, _ := strings.Cut(e, "=")
+	return name
 }
 
 func chosen(s string) bool { return s != "" && s != "default" }

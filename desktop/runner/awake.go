@@ -36,7 +36,7 @@ const (
 // wake brings the Session to Claude's prompt, from wherever it is. What runs already is left as it is: a Runner that was
 // killed finds its Sandbox, its terminal and Claude, and shows no step at all.
 func (s *session) wake(ctx context.Context, d wire.DesiredSession) error {
-	if !s.startFailed() && s.adopt(ctx) {
+	if !s.startFailed() && s.adopt(ctx, d) {
 		return nil
 	}
 	token, err := s.setupToken(ctx)
@@ -50,13 +50,17 @@ func (s *session) wake(ctx context.Context, d wire.DesiredSession) error {
 	if err := s.volumes(ctx); err != nil {
 		return err
 	}
-	if err := s.inPlace(ctx, func() error { return s.startSandbox(ctx, program) }); err != nil {
+	if err := s.takeVariables(ctx, d); err != nil {
+		return err
+	}
+	if err := s.enterSandbox(ctx, d, program); err != nil {
 		return err
 	}
 	// Without a place: a clone may take long, and its machine has little to do.
 	if err := s.cloneSource(ctx, d.Source); err != nil {
 		return err
 	}
+	s.reportDevcontainer(ctx)
 	return s.inPlace(ctx, func() error {
 		resume, err := s.conversation(ctx, d)
 		if err != nil {
@@ -97,6 +101,9 @@ func (s *session) volume(name string) string { return filepath.Join(s.dir, name)
 // volumes makes the Session's directories and Claude's first configuration.
 func (s *session) volumes(ctx context.Context) error {
 	return s.step(ctx, claudehub.PhasePreparing, stepConfig, terminalLimit, func(ctx context.Context, _ func(string, float64)) error {
+		if err := s.on.reserve(ctx); err != nil {
+			return err
+		}
 		for _, name := range []string{"workspace", "config", "report", "backup"} {
 			if err := os.MkdirAll(s.volume(name), 0o700); err != nil {
 				return err
@@ -106,26 +113,33 @@ func (s *session) volumes(ctx context.Context) error {
 	})
 }
 
-func (s *session) startSandbox(ctx context.Context, program string) error {
+// mounts are the Session's volumes, Claude Code and its mod, as its Sandbox sees them.
+func (s *session) mounts(program string) []sandbox.Mount {
+	return []sandbox.Mount{
+		{Host: s.volume("workspace"), Guest: guestWorkspace},
+		{Host: s.volume("config"), Guest: guestConfig},
+		{Host: s.volume("report"), Guest: guestReport},
+		{Host: program, Guest: guestProgram + "/claude", ReadOnly: true},
+		{Host: s.on.cfg.ModDir, Guest: guestMod, ReadOnly: true},
+	}
+}
+
+func (s *session) startSandbox(ctx context.Context, spec sandbox.Spec, env *claudehub.EnvironmentRef) error {
 	return s.step(ctx, claudehub.PhaseStarting, stepSandbox, sandboxLimit, func(ctx context.Context, _ func(string, float64)) error {
-		spec := sandbox.Spec{
-			ID: s.box(),
-			Mounts: []sandbox.Mount{
-				{Host: s.volume("workspace"), Guest: guestWorkspace},
-				{Host: s.volume("config"), Guest: guestConfig},
-				{Host: s.volume("report"), Guest: guestReport},
-				{Host: program, Guest: guestProgram + "/claude", ReadOnly: true},
-				{Host: s.on.cfg.ModDir, Guest: guestMod, ReadOnly: true},
-			},
-			Limits: s.on.cfg.Limits,
-		}
 		// What is left of an earlier life is ended whole: two Claudes must never write one conversation.
 		err := s.on.cfg.Backend.Stop(ctx, s.box(), time.Second)
+		if err == nil {
+			err = s.learn(ctx, func(l *Local) { l.Image = string(spec.Image) })
+		}
 		if err == nil {
 			err = s.on.cfg.Backend.Start(ctx, spec)
 		}
 		if err == nil {
-			s.see(ctx, func(o *claudehub.Observed) { o.SandboxLink = claudehub.Link{State: claudehub.LinkUp, Since: now()} })
+			s.see(ctx, func(o *claudehub.Observed) {
+				o.SandboxLink = claudehub.Link{State: claudehub.LinkUp, Since: now()}
+				o.Environment, o.Build = env, ""
+				o.Figures.CPUs, o.Figures.MemoryLimit, o.Figures.DiskLimit = spec.Limits.CPUs, spec.Limits.MemoryBytes, spec.Limits.DiskBytes
+			})
 		}
 		return err
 	})
@@ -134,15 +148,32 @@ func (s *session) startSandbox(ctx context.Context, program string) error {
 // stop ends Claude and the Sandbox; what they wrote is on the Session's volumes.
 func (s *session) stop(ctx context.Context) error {
 	return s.step(ctx, claudehub.PhaseStopping, stepStop, stopLimit, func(ctx context.Context, _ func(string, float64)) error {
-		s.readReports(ctx, nil, maxAtEnd)
-		s.awaitWritten(ctx)
-		err := s.on.cfg.Backend.Stop(ctx, s.box(), stopGrace)
-		if err != nil {
-			return err
-		}
-		s.readReports(ctx, nil, maxAtEnd)
-		s.settle(ctx)
-		s.backUp(ctx)
-		return s.learn(ctx, func(l *Local) { l.Life = "" })
+		return s.halt(ctx)
 	})
+}
+
+func (s *session) halt(ctx context.Context) error {
+	s.readReports(ctx, nil, maxAtEnd)
+	s.awaitWritten(ctx)
+	if err := s.on.cfg.Backend.Stop(ctx, s.box(), stopGrace); err != nil {
+		return err
+	}
+	s.holdVariables(nil)
+	s.readReports(ctx, nil, maxAtEnd)
+	s.settle(ctx)
+	s.backUp(ctx)
+	return s.learn(ctx, func(l *Local) { l.Life = "" })
+}
+
+// standDown stops the Sandbox of a Session that failed, and gives up its room. One that cannot be stopped keeps it.
+func (s *session) standDown(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, s.on.cfg.patient(stopLimit))
+	defer cancel()
+	if err := s.halt(ctx); err != nil {
+		if ctx.Err() == nil {
+			s.log.Warn("the Sandbox of a failed Session is not stopped", "error", err)
+		}
+		return
+	}
+	s.on.room.leave(s.id)
 }

@@ -222,11 +222,11 @@ func (s *session) backUp(ctx context.Context) {
 	}
 }
 
-func (s *session) launch(d wire.DesiredSession, token claude.Token, resume bool) claude.Launch {
+func (s *session) launch(ctx context.Context, d wire.DesiredSession, token claude.Token, resume bool) claude.Launch {
 	return claude.Launch{
 		Program: guestProgram + "/claude", SessionID: s.facts().ClaudeID, Resume: resume, Model: d.Model, Effort: d.Effort,
 		Plugins: []string{guestMod + "/hub-report"}, ConfigDir: guestConfig, SpoolDir: guestReport,
-		Token: token, BaseURL: s.on.cfg.AnthropicURL,
+		Token: token, BaseURL: s.on.cfg.AnthropicURL, Env: s.environ(ctx, d),
 	}
 }
 
@@ -234,7 +234,7 @@ func (s *session) launch(d wire.DesiredSession, token claude.Token, resume bool)
 func (s *session) startClaude(ctx context.Context, d wire.DesiredSession, token claude.Token, resume bool) error {
 	s.readReports(ctx, nil, maxAtEnd)
 	s.settle(ctx)
-	argv, env := s.launch(d, token, resume).Command()
+	argv, env := s.launch(ctx, d, token, resume).Command()
 	life := claudehub.NewNonce()
 	err := s.step(ctx, claudehub.PhaseStarting, stepTerminal, terminalLimit, func(ctx context.Context, _ func(string, float64)) error {
 		// Written down first: a Runner that is killed from here on finds the life, or finds nothing there.
@@ -322,6 +322,9 @@ func (s *session) awaitPrompt(ctx context.Context, seat *seat) error {
 // runInBox runs a command in the Sandbox to its end and returns what it printed, the first part of it.
 func (s *session) runInBox(ctx context.Context, cmd sandbox.Command) (string, error) {
 	cmd.Dir = guestWorkspace
+	if isLook(s.wanted()) {
+		cmd.Dir = "/"
+	}
 	p, err := s.on.cfg.Backend.Exec(ctx, s.box(), cmd)
 	if err != nil {
 		return "", err

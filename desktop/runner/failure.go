@@ -12,20 +12,25 @@ import (
 
 // The names of the steps, in the person's words.
 const (
-	stepToken     = "Setup token"
-	stepPlace     = "Waiting for other Sessions to start"
-	stepProgram   = "Getting Claude Code"
-	stepConfig    = "Writing Claude's configuration"
-	stepSandbox   = "Starting the Sandbox"
-	stepClone     = "Cloning the repository"
-	stepHistory   = "Opening the conversation"
-	stepTerminal  = "Starting the terminal"
-	stepClaude    = "Waiting for Claude Code's prompt"
-	stepEnd       = "Ending Claude Code"
-	stepStop      = "Stopping Claude and its Sandbox"
-	stepUnnamed   = "Starting"
-	retryAdvice   = "Try again; the Runner's log has the details."
-	diskFullWords = "The disk of this machine is full. Free some space, then retry: nothing of the Session is lost."
+	stepToken       = "Setup token"
+	stepPlace       = "Waiting for other Sessions to start"
+	stepProgram     = "Getting Claude Code"
+	stepConfig      = "Writing Claude's configuration"
+	stepVariables   = "Getting the Variables"
+	stepEnvironment = "Preparing the Environment"
+	stepSandbox     = "Starting the Sandbox"
+	stepDisk        = "Disk limit"
+	stepClone       = "Cloning the repository"
+	stepHistory     = "Opening the conversation"
+	stepTerminal    = "Starting the terminal"
+	stepClaude      = "Waiting for Claude Code's prompt"
+	stepLook        = "Look inside"
+	stepDelete      = "Deleting its files"
+	stepEnd         = "Ending Claude Code"
+	stepStop        = "Stopping Claude and its Sandbox"
+	stepUnnamed     = "Starting"
+	retryAdvice     = "Try again; the Runner's log has the details."
+	diskFullWords   = "The disk of this machine is full. Free some space, then retry: nothing of the Session is lost."
 )
 
 // stepError is an error that knows what the person can do.
@@ -67,6 +72,7 @@ func failureOf(err error, at *claudehub.Step) *claudehub.Failure {
 func (s *session) step(ctx context.Context, phase claudehub.Phase, name string, limit time.Duration,
 	f func(ctx context.Context, progress func(string, float64)) error) error {
 	began := now()
+	limit = s.on.cfg.patient(limit)
 	show := func(detail string, part float64) {
 		s.see(ctx, func(o *claudehub.Observed) {
 			o.Phase, o.Activity, o.Failure = phase, "", nil

@@ -35,6 +35,8 @@ type fakeHub struct {
 	phases  map[claudehub.SessionID][]string // each phase and step that was reported, without repetitions
 	down    bool                             // nobody gets an answer
 	hook    func(wire.Event)                 // called with each event before it is answered
+
+	machine fakeMachine
 }
 
 // patience is how long a test waits for what must happen.
@@ -44,13 +46,14 @@ func newFakeHub(t *testing.T) *fakeHub {
 	h := &fakeHub{
 		token: claudehub.NewToken(claudehub.RunnerToken), events: map[claudehub.EventID]wire.Event{}, changed: make(chan struct{}),
 		wishes: map[claudehub.SessionID]wire.DesiredSession{}, streams: map[chan string]bool{},
-		seen: map[claudehub.SessionID]claudehub.Observed{}, phases: map[claudehub.SessionID][]string{},
+		machine: newFakeMachine(), seen: map[claudehub.SessionID]claudehub.Observed{}, phases: map[claudehub.SessionID][]string{},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+wire.StreamPath, h.stream)
 	mux.HandleFunc("POST "+wire.StatusPath, h.status)
 	mux.HandleFunc("POST "+wire.EventsPath, h.takeEvents)
 	mux.HandleFunc("POST "+wire.ScreenPath, h.screen)
+	h.serveMachine(mux)
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+h.token.Reveal() {
 			problem(w, http.StatusUnauthorized, claudehub.Unauthenticated, "This Runner is not known.")
@@ -129,9 +132,10 @@ func (h *fakeHub) status(w http.ResponseWriter, r *http.Request) {
 			h.phases[o.ID] = append(list, what)
 		}
 	}
+	reply := h.buildsLocked(s)
 	h.notifyLocked()
 	h.mu.Unlock()
-	_ = json.NewEncoder(w).Encode(wire.StatusReply{})
+	_ = json.NewEncoder(w).Encode(reply)
 }
 
 func (h *fakeHub) takeEvents(w http.ResponseWriter, r *http.Request) {

@@ -27,7 +27,7 @@ func sseText(kind string, seq int64, v any) string {
 func (h *fakeHub) stream(w http.ResponseWriter, r *http.Request) {
 	c := make(chan string, 1000)
 	h.mu.Lock()
-	all := wire.Snapshot{Seq: h.seq}
+	all := wire.Snapshot{Seq: h.seq, Machine: h.machine.wish}
 	for _, d := range h.wishes {
 		all.Sessions = append(all.Sessions, d)
 	}

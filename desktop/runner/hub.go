@@ -128,6 +128,29 @@ func (h *Hub) Screen(ctx context.Context, id claudehub.SessionID, frames []byte)
 	return h.post(ctx, path, "application/octet-stream", frames, nil)
 }
 
+// Variables are those of a Session that starts. They are secrets: keep them in memory alone.
+func (h *Hub) Variables(ctx context.Context, id claudehub.SessionID) (wire.Variables, error) {
+	var v wire.Variables
+	return v, h.getJSON(ctx, strings.Replace(wire.VariablesPath, "{id}", string(id), 1), &v)
+}
+
+// BuildVariables are those of a build that begins.
+func (h *Hub) BuildVariables(ctx context.Context, id claudehub.BuildID) (wire.Variables, error) {
+	var v wire.Variables
+	return v, h.getJSON(ctx, strings.Replace(wire.BuildVariablesPath, "{id}", string(id), 1), &v)
+}
+
+// BuildLog uploads a part of a build's log and returns how much of it the Hub has.
+func (h *Hub) BuildLog(ctx context.Context, id claudehub.BuildID, offset int64, part []byte) (int64, error) {
+	path := strings.Replace(wire.BuildLogPath, "{id}", string(id), 1) + "?offset=" + strconv.FormatInt(offset, 10)
+	var reply wire.LogReply
+	return reply.Offset, h.post(ctx, path, "application/octet-stream", part, &reply)
+}
+
+func (h *Hub) getJSON(ctx context.Context, path string, out any) error {
+	return h.do(ctx, http.MethodGet, path, "", http.NoBody, out)
+}
+
 func (h *Hub) postJSON(ctx context.Context, path string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -137,7 +160,11 @@ func (h *Hub) postJSON(ctx context.Context, path string, in, out any) error {
 }
 
 func (h *Hub) post(ctx context.Context, path, contentType string, body []byte, out any) error {
-	req, err := h.request(ctx, http.MethodPost, path, contentType, bytes.NewReader(body))
+	return h.do(ctx, http.MethodPost, path, contentType, bytes.NewReader(body), out)
+}
+
+func (h *Hub) do(ctx context.Context, method, path, contentType string, body io.Reader, out any) error {
+	req, err := h.request(ctx, method, path, contentType, body)
 	if err != nil {
 		return err
 	}

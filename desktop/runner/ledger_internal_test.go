@@ -24,7 +24,7 @@ func testSession(t *testing.T, d wire.DesiredSession) *session {
 	for i := range d.Prompts {
 		d.Prompts[i].Author = d.Creator
 	}
-	if err := state.SaveDesired(t.Context(), 1, []wire.DesiredSession{d}); err != nil {
+	if err := state.SaveDesired(t.Context(), 1, []wire.DesiredSession{d}, nil); err != nil {
 		t.Fatal(err)
 	}
 	on := &parts{

@@ -37,6 +37,7 @@ type receiver interface {
 	unopposed()
 	snapshot(context.Context, wire.Snapshot) error
 	desired(context.Context, wire.DesiredSession) error
+	machineDesired(context.Context, wire.DesiredMachine) error
 	input(wire.Input)
 	resize(wire.Resize)
 	attach(wire.Attach)
@@ -156,6 +157,8 @@ func (l *link) handle(ctx context.Context, e *sse.Event) error {
 		err = decode(e.Data, func(m wire.Snapshot) error { return l.to.snapshot(ctx, m) })
 	case wire.EventDesired:
 		err = decode(e.Data, func(m wire.DesiredSession) error { return l.to.desired(ctx, m) })
+	case wire.EventMachine:
+		err = decode(e.Data, func(m wire.DesiredMachine) error { return l.to.machineDesired(ctx, m) })
 	case wire.EventInput:
 		err = decode(e.Data, func(m wire.Input) error { l.to.input(m); return nil })
 	case wire.EventResize:

@@ -36,11 +36,11 @@ func (k *keeper) linked(up bool) {
 func (k *keeper) unopposed() {}
 
 func (k *keeper) snapshot(ctx context.Context, m wire.Snapshot) error {
-	return k.state.SaveDesired(ctx, m.Seq, m.Sessions)
+	return k.state.SaveDesired(ctx, m.Seq, m.Sessions, &m.Machine)
 }
 
 func (k *keeper) desired(ctx context.Context, d wire.DesiredSession) error {
-	if err := k.state.SaveDesired(ctx, d.Seq, []wire.DesiredSession{d}); err != nil {
+	if err := k.state.SaveDesired(ctx, d.Seq, []wire.DesiredSession{d}, nil); err != nil {
 		return err
 	}
 	k.mu.Lock()
@@ -50,6 +50,10 @@ func (k *keeper) desired(ctx context.Context, d wire.DesiredSession) error {
 		k.done()
 	}
 	return nil
+}
+
+func (k *keeper) machineDesired(ctx context.Context, m wire.DesiredMachine) error {
+	return k.state.SaveMachine(ctx, m)
 }
 
 func (k *keeper) input(in wire.Input) {

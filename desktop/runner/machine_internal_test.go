@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"claude-hub/desktop/builder"
 	"claude-hub/desktop/claude/claudetest"
 	"claude-hub/desktop/mod"
 	"claude-hub/desktop/sandbox"
@@ -34,6 +35,7 @@ type computer struct {
 	log     *logs
 
 	pasteTime, illTime time.Duration // zero is the Runner's own
+	adjust             func(*Runner) // before it runs
 
 	state *State
 	stop  context.CancelFunc
@@ -105,6 +107,23 @@ func newComputer(t *testing.T) *computer {
 	return c
 }
 
+// builder makes one as a Runner process does. A machine's default base is a small root of its own programs.
+func (c *computer) builder() *builder.Builder {
+	c.t.Helper()
+	root, err := rootfs()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	b, err := builder.New(builder.Options{
+		Backend: c.backend, Dir: filepath.Join(c.cfg.Dir, "builds"), Smoke: SmokeTest(), Log: slog.New(slog.NewTextHandler(c.log, nil)),
+		DefaultBase: claudehub.Base{Kind: claudehub.BaseDirectory, Ref: root},
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return b
+}
+
 // withClaude gives it the real Claude Code and the stand-in for Anthropic.
 func (c *computer) withClaude(script string) *anthropic.Server {
 	c.t.Helper()
@@ -140,8 +159,12 @@ func (c *computer) start() {
 	}
 	ctx, cancel := context.WithCancel(c.t.Context())
 	c.state, c.stop, c.ended = state, cancel, make(chan error, 1)
+	c.cfg.Builder = c.builder()
 	r := New(c.cfg, state, hub, slog.New(slog.NewTextHandler(c.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	r.parts.pasteTime, r.parts.illTime = cmp.Or(c.pasteTime, pasteTime), cmp.Or(c.illTime, illTime)
+	if c.adjust != nil {
+		c.adjust(r)
+	}
 	go func() {
 		err := r.Run(ctx)
 		hub.client.CloseIdleConnections()
@@ -170,7 +193,7 @@ func (c *computer) session() claudehub.SessionID {
 // run runs a shell command in a Session's Sandbox.
 func (c *computer) run(id claudehub.SessionID, script string) string {
 	c.t.Helper()
-	p, err := c.backend.Exec(c.t.Context(), sandbox.ID(id), sandbox.Command{Path: "sh", Args: []string{"-c", script}})
+	p, err := c.backend.Exec(c.t.Context(), sandbox.ID(id), sandbox.Command{Path: "sh", Args: []string{"-c", script}, Dir: "/"})
 	if err != nil {
 		c.t.Fatal(err)
 	}

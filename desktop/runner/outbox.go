@@ -17,6 +17,10 @@ import (
 // reports on prompts and notices stay.
 const maxOutbox = 100_000
 
+// maxOfSession bounds the waiting events of one kind, but for those on prompts, of one Session: past it its own oldest
+// go, so that a Session that reports without end pushes out nobody else's.
+const maxOfSession = 2_000
+
 // Post puts an event into the durable outbox. It is on disk when Post returns.
 func (s *State) Post(ctx context.Context, e wire.Event) error {
 	return s.tx(ctx, func(tx *sqlx.Tx) error { return postTx(ctx, tx, e) })
@@ -27,8 +31,17 @@ func postTx(ctx context.Context, tx *sqlx.Tx, e wire.Event) error {
 	if err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO outbox (id, kind, body) VALUES (?, ?, ?)", e.ID, e.Kind, body); err != nil {
+	if _, err := tx.ExecContext(ctx, "INSERT INTO outbox (id, session, kind, body) VALUES (?, ?, ?, ?)", e.ID, e.Session, e.Kind, body); err != nil {
 		return fmt.Errorf("post event: %w", err)
+	}
+	if e.Kind == wire.ReportPrompt {
+		return nil // bounded by the queue of prompts, and none may be lost
+	}
+	_, err = tx.ExecContext(ctx, `DELETE FROM outbox WHERE session = ? AND kind = ? AND n <=
+		(SELECT n FROM outbox WHERE session = ? AND kind = ? ORDER BY n DESC LIMIT 1 OFFSET ?)`,
+		e.Session, e.Kind, e.Session, e.Kind, maxOfSession)
+	if err != nil {
+		return fmt.Errorf("bound events: %w", err)
 	}
 	// AUTOINCREMENT numbers only grow, so the span of numbers bounds the count from above.
 	_, err = tx.ExecContext(ctx, "DELETE FROM outbox WHERE n <= (SELECT max(n) FROM outbox) - ? AND kind = ?", maxOutbox, wire.ReportTurn)

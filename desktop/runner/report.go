@@ -99,6 +99,23 @@ func (s *session) notice(ctx context.Context, text string) {
 	s.post(ctx, wire.Event{ID: claudehub.NewEventID(), Kind: wire.ReportNotice, At: now(), Text: text})
 }
 
+// noticeOnce tells something that stays true, once until it changes or is forgotten.
+func (s *session) noticeOnce(ctx context.Context, about, text string) {
+	s.mu.Lock()
+	known := s.told[about] == text
+	s.told[about] = text
+	s.mu.Unlock()
+	if !known {
+		s.notice(ctx, text)
+	}
+}
+
+func (s *session) forgetNotice(about string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.told, about)
+}
+
 func (s *session) post(ctx context.Context, e wire.Event) {
 	e.Session = s.id
 	if e.At.IsZero() || time.Since(e.At) < 0 {

@@ -2,12 +2,13 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
+	"github.com/shirou/gopsutil/v4/mem"
 	"golang.org/x/sync/errgroup"
 
 	"claude-hub/desktop/sandbox"
@@ -33,6 +34,12 @@ type Config struct {
 	AnthropicURL string
 	StandIn      bool
 	ClaudeName   string // the version, for the machine's card
+	// MaxAwake is how many Sessions may be awake at once; 0 lets the machine's memory decide.
+	MaxAwake int
+	// Patience multiplies the deadlines of what a Sandbox is asked, for emulated machines; 0 is 1.
+	Patience float64
+	// Builder makes Environments' images with the same Backend.
+	Builder maker
 }
 
 // parallelWakes is how many Sessions are brought up at once.
@@ -40,13 +47,17 @@ const parallelWakes = 2
 
 // Runner is one machine's Sessions and its link to the Hub.
 type Runner struct {
-	cfg    Config
-	state  *State
-	log    *slog.Logger
-	link   *link
-	status *statusLoop
-	outbox *outboxLoop
-	parts  *parts
+	cfg     Config
+	state   *State
+	log     *slog.Logger
+	link    *link
+	status  *statusLoop
+	outbox  *outboxLoop
+	parts   *parts
+	builds  *builds
+	clocks  clocks
+	disk    *signal // a Session's volumes may have to be measured
+	storage *signal // what is on the disk changed
 
 	mu       sync.Mutex
 	sessions map[claudehub.SessionID]*session
@@ -58,23 +69,74 @@ type Runner struct {
 	unowned  []string
 	memory   int64 // of all Sandboxes, as last measured
 	token    bool
+	told     bool                // the Hub named all its Sessions
+	reclaim  wire.DesiredMachine // the newest wish
+	stored   claudehub.Storage
 }
 
 // New builds a Runner. Nothing runs before Run.
 func New(cfg Config, state *State, hub *Hub, log *slog.Logger) *Runner {
-	r := &Runner{cfg: cfg, state: state, log: log, sessions: map[claudehub.SessionID]*session{}, arrivals: make(chan *session), cleared: make(chan struct{})}
+	r := &Runner{
+		cfg: cfg, state: state, log: log, clocks: systemClocks(), sessions: map[claudehub.SessionID]*session{},
+		arrivals: make(chan *session), cleared: make(chan struct{}), disk: newSignal(), storage: newSignal(),
+	}
 	wake := newSignal()
 	r.outbox = &outboxLoop{state: state, hub: hub, wake: wake, pause: newPause(), log: log}
+	r.parts = newParts(cfg, state, hub, wake)
+	r.parts.observe = r.changed
+	r.builds = newBuilds()
+	r.builds.maker, r.builds.state, r.builds.hub, r.builds.log = cfg.Builder, state, hub, log
+	r.builds.reserve, r.builds.mounts = r.parts.reserve, r.buildMounts
+	r.parts.builds, r.parts.releaseKept = r.builds, r.builds.release
 	r.status = &statusLoop{
 		hub: hub, wake: newSignal(), pause: newPause(), log: log, dirty: map[claudehub.SessionID]bool{},
-		machine: r.machine, session: r.observed, gone: r.gone,
+		machine: r.machine, session: r.observed, gone: r.gone, builds: r.builds,
 	}
-	r.parts = &parts{
-		cfg: cfg, state: state, hub: hub, outbox: wake, places: newPlaces(parallelWakes), pasteTime: pasteTime, illTime: illTime,
-		observe: func(id claudehub.SessionID) { r.status.changed(id) },
-	}
+	r.builds.changed = func() { r.status.wake.set(); r.storage.set() }
 	r.link = &link{hub: hub, state: state, to: r, takeOver: cfg.TakeOver, log: log}
 	return r
+}
+
+// patient is a deadline for this machine.
+func (c Config) patient(d time.Duration) time.Duration {
+	if c.Patience <= 1 {
+		return d
+	}
+	return time.Duration(float64(d) * c.Patience)
+}
+
+func newParts(cfg Config, state *State, hub *Hub, outbox *signal) *parts {
+	size := machineSize{cpus: runtime.NumCPU()}
+	if v, err := mem.VirtualMemory(); err == nil {
+		size.memory = int64(v.Total)
+	}
+	return &parts{
+		cfg: cfg, state: state, hub: hub, outbox: outbox, places: newPlaces(parallelWakes), size: size,
+		room:      newRoom(cfg.MaxAwake, size.memory, needs(cfg.Backend, claudehub.DefaultRecipe().Memory)),
+		freeDisk:  func(ctx context.Context) (int64, error) { return freeDisk(ctx, cfg.Dir) },
+		pasteTime: cfg.patient(pasteTime), illTime: cfg.patient(illTime), figuresTime: figuresTime, alarmTime: alarmTime, diskLook: diskLook, diskTime: diskTime,
+		clockLook: clockLook, agentPatience: cfg.patient(agentPatience), portsTime: portsTime, storageRest: storageRest, variablesLimit: variablesLimit, leakFloor: leakFloor,
+	}
+}
+
+// changed notes that a Session's observed state did.
+func (r *Runner) changed(id claudehub.SessionID) {
+	r.status.changed(id)
+	r.disk.set()
+}
+
+// SmokeTest is what must succeed in a Sandbox made of a new image, with buildMounts: Claude Code answers.
+func SmokeTest() []sandbox.Command {
+	return []sandbox.Command{{Path: guestProgram + "/claude", Args: []string{"--version"}}}
+}
+
+// buildMounts are what a build's smoke test needs: Claude Code, as Sessions have it.
+func (r *Runner) buildMounts(ctx context.Context) ([]sandbox.Mount, error) {
+	program, err := r.cfg.Program(ctx, func(string, float64) {})
+	if err != nil {
+		return nil, err
+	}
+	return []sandbox.Mount{{Host: program, Guest: guestProgram + "/claude", ReadOnly: true}}, nil
 }
 
 // Run works until ctx ends, or the Hub says that this process must not go on. Sandboxes keep running after it.
@@ -86,10 +148,11 @@ func (r *Runner) Run(ctx context.Context) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return r.superviseSessions(ctx, remembered) })
-	g.Go(func() error { return r.inspectLoop(ctx) })
-	g.Go(func() error { return r.status.Run(ctx) })
-	g.Go(func() error { return r.outbox.Run(ctx) })
-	g.Go(func() error { return r.link.Run(ctx) })
+	for _, loop := range []func(context.Context) error{
+		r.inspectLoop, r.figuresLoop, r.diskLoop, r.sleepLoop, r.storageLoop, r.superviseBuilds, r.status.Run, r.outbox.Run, r.link.Run,
+	} {
+		g.Go(func() error { return loop(ctx) })
+	}
 	return g.Wait()
 }
 
@@ -99,6 +162,14 @@ func (r *Runner) remember(ctx context.Context) ([]*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.builds.remember(ctx); err != nil {
+		return nil, err
+	}
+	m, err := r.state.Machine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.reclaim = m
 	remembered := make([]*session, len(records))
 	for i, rec := range records {
 		remembered[i], _ = r.open(rec)
@@ -125,11 +196,7 @@ func (r *Runner) superviseSessions(ctx context.Context, remembered []*session) e
 		return nil
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	start := func(s *session) {
-		g.Go(func() error { return s.Run(ctx) })
-		g.Go(func() error { return s.inputs.Run(ctx) })
-		g.Go(func() error { return s.screen.Run(ctx) })
-	}
+	start := func(s *session) { g.Go(func() error { return s.runAll(ctx) }) }
 	for _, s := range remembered {
 		start(s)
 	}
@@ -141,6 +208,20 @@ func (r *Runner) superviseSessions(ctx context.Context, remembered []*session) e
 			return g.Wait()
 		}
 	}
+}
+
+// superviseBuilds begins with the first Session: not while another process has this Runner's lease.
+func (r *Runner) superviseBuilds(ctx context.Context) error {
+	select {
+	case <-r.cleared:
+	case <-ctx.Done():
+		return nil
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return r.cfg.Builder.Run(ctx) })
+	g.Go(func() error { return r.builds.Run(ctx) })
+	g.Go(func() error { return r.collectLoop(ctx) })
+	return g.Wait()
 }
 
 // open returns the Session of a record, and whether it is new here.
@@ -177,253 +258,6 @@ func (r *Runner) observed(id claudehub.SessionID) (claudehub.Observed, bool) {
 		return claudehub.Observed{}, false
 	}
 	return s.saw(), true
-}
-
-// The receiver of the Hub's stream.
-
-func (r *Runner) linked(up bool) {
-	r.log.Info("link to the Hub", "up", up)
-	if up {
-		for _, s := range r.all() {
-			r.status.changed(s.id)
-		}
-		r.status.wake.set()
-		r.status.pause.hurry()
-		r.outbox.wake.set()
-		r.outbox.pause.hurry()
-		return
-	}
-	for _, s := range r.all() {
-		s.screen.linkLost()
-	}
-}
-
-func (r *Runner) unopposed() { r.clear.Do(func() { close(r.cleared) }) }
-
-func (r *Runner) snapshot(ctx context.Context, m wire.Snapshot) error {
-	if err := r.take(ctx, m.Seq, m.Sessions); err != nil {
-		return err
-	}
-	named := map[claudehub.SessionID]bool{}
-	for _, d := range m.Sessions {
-		named[d.ID] = true
-	}
-	for _, s := range r.all() {
-		if !named[s.id] {
-			r.gone(ctx, s.id)
-		}
-	}
-	return nil
-}
-
-func (r *Runner) desired(ctx context.Context, d wire.DesiredSession) error {
-	return r.take(ctx, d.Seq, []wire.DesiredSession{d})
-}
-
-// take stores desired states, then acts on them.
-func (r *Runner) take(ctx context.Context, seq int64, sessions []wire.DesiredSession) error {
-	valid := sessions[:0:0]
-	for _, d := range sessions {
-		if _, err := claudehub.ParseSessionID(string(d.ID)); err != nil {
-			r.log.Error("the Hub named a Session that cannot be", "id", string(d.ID))
-			continue
-		}
-		valid = append(valid, d)
-	}
-	err := r.state.SaveDesired(ctx, seq, valid)
-	r.rememberTrouble(err)
-	if err != nil {
-		return err
-	}
-	for _, d := range valid {
-		s, fresh := r.open(Record{Desired: d})
-		if fresh {
-			select {
-			case r.arrivals <- s:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		s.want(d)
-		r.status.changed(s.id)
-	}
-	return nil
-}
-
-// gone takes a Session that the Hub has no row for out of work. Its files stay.
-func (r *Runner) gone(ctx context.Context, id claudehub.SessionID) {
-	s := r.find(id)
-	if s == nil || s.wanted().Desired != claudehub.WantAwake {
-		return
-	}
-	r.log.Warn("the Hub does not know this Session; it is stopped and its files are kept", "session", id, "dir", s.dir)
-	d := s.wanted()
-	d.Desired = claudehub.WantAsleep
-	s.want(d)
-	if err := r.state.saveWish(ctx, d); err != nil {
-		r.log.Error("not noted that a Session is gone", "session", id, "error", err)
-	}
-}
-
-func (r *Runner) input(in wire.Input) {
-	if s := r.find(in.Session); s != nil {
-		s.inputs.add(in)
-	}
-}
-
-func (r *Runner) resize(m wire.Resize) {
-	if s := r.find(m.Session); s != nil {
-		s.resize(m)
-	}
-}
-
-func (r *Runner) attach(m wire.Attach) {
-	if s := r.find(m.Session); s != nil {
-		s.attach(m)
-	}
-}
-
-func (r *Runner) detach(m wire.Detach) {
-	if s := r.find(m.Session); s != nil {
-		s.screen.detach(m.Feed)
-	}
-}
-
-// inspectTime is how often the machine is looked over, and tokenTime how often while there is no setup token: someone
-// may be looking at a Session that waits for it. The doctor comes every doctorRounds looks.
-const (
-	inspectTime  = 15 * time.Second
-	tokenTime    = 2 * time.Second
-	doctorRounds = 20
-)
-
-// inspectLoop keeps the machine's card true, and starts Sessions that waited for a setup token once there is one.
-func (r *Runner) inspectLoop(ctx context.Context) error {
-	for round := 0; ctx.Err() == nil; round++ {
-		if round%doctorRounds == 0 {
-			findings := r.check(ctx)
-			r.mu.Lock()
-			r.doctor = findings
-			r.mu.Unlock()
-		}
-		r.inspect(ctx)
-		r.status.wake.set()
-		r.awaitToken(ctx, time.Now().Add(inspectTime))
-	}
-	return nil
-}
-
-// awaitToken waits until a time, looking for a setup token meanwhile if there is none. One that comes or goes wakes the
-// Sessions that wait for it.
-func (r *Runner) awaitToken(ctx context.Context, until time.Time) {
-	for ctx.Err() == nil && time.Now().Before(until) {
-		has := r.cfg.hasToken(ctx)
-		r.mu.Lock()
-		changed := has != r.token
-		r.token = has
-		r.mu.Unlock()
-		if changed {
-			for _, s := range r.all() {
-				s.changed.set()
-			}
-			r.status.wake.set()
-		}
-		if has {
-			newSignal().wait(ctx, time.Until(until))
-			return
-		}
-		newSignal().wait(ctx, tokenTime)
-	}
-}
-
-// rememberTrouble shows on the machine's card that the Runner cannot write down what the Hub asks: until it can, it does
-// nothing of it, and the Hub repeats it.
-func (r *Runner) rememberTrouble(err error) {
-	var f *claudehub.Finding
-	if err != nil {
-		f = &claudehub.Finding{
-			Name: "the Runner's memory", Fatal: true, Detail: "What the Hub asks cannot be written to " + r.cfg.Dir + ": " + err.Error(),
-			Fix: "Free some space on that disk, or mend it. The Runner then goes on by itself.",
-		}
-	}
-	r.mu.Lock()
-	changed := (f == nil) != (r.trouble == nil)
-	r.trouble = f
-	r.mu.Unlock()
-	if changed {
-		r.status.wake.set()
-	}
-}
-
-// inspectLimit bounds each look, and each run of the doctor.
-const inspectLimit = 30 * time.Second
-
-func (r *Runner) check(ctx context.Context) []claudehub.Finding {
-	ctx, cancel := context.WithTimeout(ctx, inspectLimit)
-	defer cancel()
-	return r.cfg.Backend.Check(ctx)
-}
-
-func (r *Runner) inspect(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, inspectLimit)
-	defer cancel()
-	boxes, err := r.cfg.Backend.List(ctx)
-	if err != nil {
-		if !errors.Is(err, context.Canceled) {
-			r.log.Warn("Sandboxes not listed", "error", err)
-		}
-		return
-	}
-	var unowned []string
-	for _, b := range boxes {
-		if r.find(claudehub.SessionID(b.ID)) == nil {
-			unowned = append(unowned, string(b.ID))
-		}
-	}
-	memory := int64(0)
-	for _, s := range r.all() {
-		if s.saw().Phase != claudehub.PhaseAwake {
-			continue
-		}
-		if st, err := r.cfg.Backend.Stats(ctx, s.box()); err == nil {
-			memory += st.MemoryBytes
-		}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.unowned, r.memory = unowned, memory
-}
-
-// hasToken tells whether a setup token is there, within a short time.
-func (c Config) hasToken(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	t, err := c.SetupToken(ctx)
-	return err == nil && t != ""
-}
-
-// machine is what the Runner says of itself.
-func (r *Runner) machine(ctx context.Context) claudehub.Machine {
-	m := claudehub.Machine{
-		Backend: r.cfg.Backend.Name(), Claude: r.cfg.ClaudeName, StandIn: r.cfg.StandIn,
-		Doctor: []claudehub.Finding{}, Unowned: []string{},
-	}
-	measure(ctx, r.cfg.Dir, &m)
-	for _, s := range r.all() {
-		if s.saw().Phase == claudehub.PhaseAwake {
-			m.Awake++
-		}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	m.SessionsMemory = r.memory
-	m.Doctor = append(m.Doctor, r.doctor...)
-	if r.trouble != nil {
-		m.Doctor = append(m.Doctor, *r.trouble)
-	}
-	m.Unowned = append(m.Unowned, r.unowned...)
-	m.SetupToken = r.token
-	return m
 }
 
 // SandboxDir is where a Runner with this state folder keeps its Sandboxes' records.

@@ -79,6 +79,13 @@ func (s *screen) watchedLocked() bool {
 	return len(s.feeds) > 0
 }
 
+// watched tells whether somebody has the terminal open.
+func (s *screen) watched() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.watchedLocked()
+}
+
 // add takes a frame from the terminal. It never waits.
 func (s *screen) add(f wire.Frame) {
 	s.mu.Lock()

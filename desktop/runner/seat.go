@@ -24,6 +24,7 @@ type seat struct {
 	term *tmux.Terminal
 	proc sandbox.Process
 	life string
+	ask  time.Duration // bounds each question to tmux: one in a frozen Sandbox never answers
 	died chan struct{} // a token: Claude's process ended
 	done chan struct{} // closed when the terminal's goroutine has ended
 	end  context.CancelFunc
@@ -54,7 +55,7 @@ func (s *session) takeSeat(ctx context.Context, life string) error {
 		return err
 	}
 	run, end := context.WithCancel(context.WithoutCancel(ctx))
-	seat := &seat{proc: proc, life: life, died: make(chan struct{}, 1), done: make(chan struct{}), end: end}
+	seat := &seat{proc: proc, life: life, ask: s.on.cfg.patient(askTime), died: make(chan struct{}, 1), done: make(chan struct{}), end: end}
 	// A Terminal counts from zero, and a life may have several: one per Runner process. Two bytes a microsecond is more
 	// than a Terminal passes on, so that each counts on above the one before; and the number is exact in a browser.
 	base := uint64(2 * time.Now().UnixMicro())
@@ -99,13 +100,14 @@ func (s *session) takeSeat(ctx context.Context, life string) error {
 	s.seat = seat
 	s.mu.Unlock()
 	s.inputs.wake.set() // a size wished for, or a question asked, while there was no terminal
+	s.ports.wake.set()
 	return nil
 }
 
 // awaitEmptySeat waits until nobody is attached to the tmux server of a life: one that was left a moment ago may still
 // be there, and tmux 3.3a can crash when a control client ends while the next one attaches.
 func (s *session) awaitEmptySeat(ctx context.Context, life string) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, s.on.cfg.patient(askTime))
 	defer cancel()
 	for {
 		said, err := s.runInBox(ctx, tmuxCommand(life, "list-clients"))
@@ -126,6 +128,7 @@ func (s *session) leaveSeat() {
 		seat.end()
 		<-seat.done
 	}
+	s.ports.wake.set()
 }
 
 // duplex makes of a process the two-way stream that a Terminal wants. What the process says on stderr is dropped: the
@@ -151,19 +154,19 @@ func (t *seat) over() bool {
 	}
 }
 
-// askTime bounds each question to tmux. One in a frozen Sandbox never answers.
+// askTime bounds each question to a Sandbox.
 const askTime = 5 * time.Second
 
 // text returns what the terminal shows.
 func (t *seat) text(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, t.ask)
 	defer cancel()
 	return t.term.Text(ctx)
 }
 
 // dead tells whether Claude's process has ended.
 func (t *seat) dead(ctx context.Context) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, t.ask)
 	defer cancel()
 	dead, _, err := t.term.Dead(ctx)
 	return dead, err
@@ -171,7 +174,7 @@ func (t *seat) dead(ctx context.Context) (bool, error) {
 
 // lastInput is the number of the Runner's own input that tmux took last.
 func (t *seat) lastInput(ctx context.Context) (uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, t.ask)
 	defer cancel()
 	return t.term.Applied(ctx, promptTerminal)
 }
@@ -188,23 +191,29 @@ func (t *seat) press(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, t.ask)
 	defer cancel()
 	return t.term.Keys(ctx, promptTerminal, n, []byte(key))
 }
 
 // adopt attaches to what runs already; false when there is nothing whole to attach to.
-func (s *session) adopt(ctx context.Context) bool {
+func (s *session) adopt(ctx context.Context, d wire.DesiredSession) bool {
 	life := s.facts().Life
 	if life == "" {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, s.on.cfg.patient(10*time.Second))
 	defer cancel()
 	if err := s.takeSeat(ctx, life); err != nil {
 		s.log.Info("nothing to take up", "error", err)
 		return false
 	}
+	memory := s.saw().Figures.MemoryLimit
+	if memory == 0 {
+		recipe, _ := recipeOf(d)
+		memory = recipe.Memory
+	}
+	s.on.room.hold(s.id, needs(s.on.cfg.Backend, memory))
 	s.see(ctx, func(o *claudehub.Observed) { o.SandboxLink = claudehub.Link{State: claudehub.LinkUp, Since: now()} })
 	return true
 }
@@ -218,6 +227,7 @@ func (s *session) requestSnapshot(history int) {
 // attach notes a Hub's viewers and answers what they asked.
 func (s *session) attach(m wire.Attach) {
 	s.screen.attach(m)
+	s.ports.wake.set()
 	if m.Terminal != "" {
 		s.inputs.ask(m.Terminal)
 	}

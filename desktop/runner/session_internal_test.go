@@ -122,10 +122,10 @@ func TestGoneStaysGone(t *testing.T) {
 	h := newFakeHub(t)
 	state := openTestState(t)
 	id := claudehub.NewSessionID()
-	if err := state.SaveDesired(t.Context(), 1, []wire.DesiredSession{{ID: id, Desired: claudehub.WantAwake}}); err != nil {
+	if err := state.SaveDesired(t.Context(), 1, []wire.DesiredSession{{ID: id, Desired: claudehub.WantAwake}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	r := New(Config{Dir: t.TempDir()}, state, testHub(t, h.URL, h.token), quiet())
+	r := New(Config{Dir: t.TempDir(), Backend: nowhere{}, Builder: testBuilder(t)}, state, testHub(t, h.URL, h.token), quiet())
 	records, err := state.Records(t.Context())
 	if err != nil {
 		t.Fatal(err)

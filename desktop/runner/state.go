@@ -42,6 +42,14 @@ type Local struct {
 	Life   string `json:"life"`
 	// StopAt is the newest request to interrupt that was carried out.
 	StopAt time.Time `json:"stop_at,omitzero"`
+	// Box is the Sandbox that is looked into, for a Session of that kind.
+	Box string `json:"box,omitempty"`
+	// Image is what its Sandbox is made of; "" for the machine's own system, or no Sandbox.
+	Image string `json:"image,omitempty"`
+	// Over is how large the volumes were when the Session was stopped for their size; 0 when they are below their limit.
+	Over int64 `json:"over,omitempty"`
+	// Devcontainer names the content of the devcontainer files that was last reported.
+	Devcontainer string `json:"devcontainer,omitempty"`
 }
 
 // Record is one Session as the Runner remembers it.
@@ -119,8 +127,8 @@ func (s *State) Records(ctx context.Context) ([]Record, error) {
 	return out, nil
 }
 
-// SaveDesired stores desired states and the stream id that they came with, all or none.
-func (s *State) SaveDesired(ctx context.Context, seq int64, sessions []wire.DesiredSession) error {
+// SaveDesired stores desired states and the stream id that they came with, all or none; machine may be nil.
+func (s *State) SaveDesired(ctx context.Context, seq int64, sessions []wire.DesiredSession, machine *wire.DesiredMachine) error {
 	return s.tx(ctx, func(tx *sqlx.Tx) error {
 		for _, d := range sessions {
 			body, err := json.Marshal(d)
@@ -133,10 +141,19 @@ func (s *State) SaveDesired(ctx context.Context, seq int64, sessions []wire.Desi
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES ('seq', ?)
-			ON CONFLICT (key) DO UPDATE SET value = excluded.value`, seq)
-		return err
+		if machine != nil {
+			if err := noteTx(ctx, tx, noteMachine, machine); err != nil {
+				return err
+			}
+		}
+		return seqTx(ctx, tx, seq)
 	})
+}
+
+func seqTx(ctx context.Context, tx *sqlx.Tx, seq int64) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES ('seq', ?)
+		ON CONFLICT (key) DO UPDATE SET value = excluded.value`, seq)
+	return err
 }
 
 // saveWish changes the desired state of a Session without the Hub's word.
@@ -152,6 +169,18 @@ func (s *State) SaveLocal(ctx context.Context, id claudehub.SessionID, l Local) 
 // SaveObserved stores what was observed last, so that a Runner that starts again does not report less than it knew.
 func (s *State) SaveObserved(ctx context.Context, id claudehub.SessionID, o claudehub.Observed) error {
 	return s.update(ctx, "observed", id, o)
+}
+
+// ForgetSession removes a Session with its prompts and what waits for the Hub of it.
+func (s *State) ForgetSession(ctx context.Context, id claudehub.SessionID) error {
+	return s.tx(ctx, func(tx *sqlx.Tx) error {
+		for _, q := range []string{"DELETE FROM outbox WHERE session = ?", "DELETE FROM sessions WHERE id = ?"} {
+			if _, err := tx.ExecContext(ctx, q, id); err != nil {
+				return fmt.Errorf("forget session %s: %w", id, err)
+			}
+		}
+		return nil
+	})
 }
 
 func (s *State) update(ctx context.Context, column string, id claudehub.SessionID, v any) error {

@@ -19,6 +19,7 @@ type statusLoop struct {
 	machine func(context.Context) claudehub.Machine
 	session func(claudehub.SessionID) (claudehub.Observed, bool)
 	gone    func(context.Context, claudehub.SessionID)
+	builds  *builds
 	wake    *signal
 	pause   *pause // between tries while the Hub is away
 	log     *slog.Logger
@@ -65,7 +66,7 @@ func (l *statusLoop) Run(ctx context.Context) error {
 
 func (l *statusLoop) report(ctx context.Context) error {
 	ids := l.take()
-	s := wire.Status{Machine: l.machine(ctx)}
+	s := wire.Status{Machine: l.machine(ctx), Builds: l.builds.report()}
 	for _, id := range ids {
 		if o, ok := l.session(id); ok {
 			s.Sessions = append(s.Sessions, wire.ObservedSession{ID: id, Observed: o})
@@ -78,10 +79,19 @@ func (l *statusLoop) report(ctx context.Context) error {
 			l.dirty[id] = true
 		}
 		l.mu.Unlock()
+		l.builds.unreported(s.Builds)
 		return err
+	}
+	for _, o := range s.Sessions {
+		if o.Observed.Phase == claudehub.PhaseDeleted {
+			reply.Gone = append(reply.Gone, o.ID) // the Hub has heard the last word on it
+		}
 	}
 	for _, id := range reply.Gone {
 		l.gone(ctx, id)
+	}
+	for _, id := range reply.GoneBuilds {
+		l.builds.gone(id)
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"claude-hub/desktop/builder"
+	"claude-hub/desktop/sandbox"
 	"claude-hub/internal/claudehub"
 )
 
@@ -51,4 +53,18 @@ func testHub(t *testing.T, url string, token claudehub.Token) *Hub {
 		h.streaming.CloseIdleConnections()
 	})
 	return h
+}
+
+// nowhere is a Backend for what asks one for its name alone.
+type nowhere struct{ sandbox.Backend }
+
+func (nowhere) Name() string { return "nowhere" }
+
+func testBuilder(t *testing.T) *builder.Builder {
+	t.Helper()
+	b, err := builder.New(builder.Options{Backend: nowhere{}, Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }

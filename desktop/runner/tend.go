@@ -28,6 +28,9 @@ type tending struct {
 	seat *seat
 	act  activity
 	ill  time.Time // since when the Sandbox gives no sign of life; zero while it does
+
+	alarmed bool      // the person was told that memory is short
+	asked   time.Time // when Claude's own memory was looked at
 }
 
 // tend keeps the Session awake: it takes Claude's reports, delivers prompts, brings Claude back when it ends. It returns
@@ -37,6 +40,7 @@ func (s *session) tend(ctx context.Context, d wire.DesiredSession) error {
 	reports, stop := s.watchReports(ctx)
 	defer stop()
 	t.show(ctx, d)
+	s.checksMended(ctx)
 	for ctx.Err() == nil {
 		s.receivePrompts(ctx, s.wanted())
 		if err := t.look(ctx); err != nil {
@@ -118,6 +122,12 @@ func (t *tending) pace() time.Duration {
 // look does what is due.
 func (t *tending) look(ctx context.Context) error {
 	d := t.s.wanted()
+	if err := t.s.takeEnding(); err != nil {
+		return err
+	}
+	if err := t.checkIfDue(ctx); err != nil {
+		return err
+	}
 	t.s.readReports(ctx, &t.act, maxAtOnce)
 	dead, well, err := t.health(ctx)
 	switch {
@@ -136,6 +146,9 @@ func (t *tending) look(ctx context.Context) error {
 		}
 	}
 	t.interrupt(ctx, d)
+	if err := t.watchMemory(ctx); err != nil {
+		return err
+	}
 	l := t.s.facts()
 	if (d.Model != l.Model || d.Effort != l.Effort) && t.between(ctx) {
 		if err := t.revive(ctx, ""); err != nil {
@@ -239,6 +252,9 @@ func (t *tending) revive(ctx context.Context, notice string) error {
 	d := t.s.wanted()
 	token, err := t.s.setupToken(ctx)
 	if err != nil {
+		return err
+	}
+	if err := t.s.ensureVariables(ctx, d); err != nil {
 		return err
 	}
 	if err := t.s.endClaude(ctx, t.seat); err != nil {

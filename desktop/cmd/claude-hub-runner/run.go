@@ -7,8 +7,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
+	"claude-hub/desktop/builder"
 	"claude-hub/desktop/claude"
 	"claude-hub/desktop/keychain"
 	"claude-hub/desktop/mod"
@@ -23,8 +25,12 @@ type runCmd struct {
 	AnthropicURL string `help:"Another address for Anthropic's API: a gateway, or a stand-in." env:"CLAUDE_HUB_ANTHROPIC_URL"`
 	StandIn      bool   `help:"Say on every page that answers come from a stand-in." env:"CLAUDE_HUB_STAND_IN"`
 	Claude       string `help:"Your own Claude Code program, instead of the pinned version." type:"path" env:"CLAUDE_HUB_CLAUDE"`
-	Memory       int64  `help:"The most memory of one Sandbox, in MB; 0 sets no limit." default:"8192" env:"CLAUDE_HUB_SANDBOX_MEMORY"`
+	Memory       int64  `help:"The most memory of one Sandbox, in MB, whatever its Environment asks for; 0 sets no limit." default:"8192" env:"CLAUDE_HUB_SANDBOX_MEMORY"`
+	CPUs         int    `name:"cpus" help:"The most processors of one Sandbox; 0 sets no limit." default:"0" env:"CLAUDE_HUB_SANDBOX_CPUS"`
+	Disk         int64  `help:"The most disk of one Session, in MB; 0 sets no limit." default:"0" env:"CLAUDE_HUB_SANDBOX_DISK"`
 	Processes    int    `help:"The most processes of one Sandbox; 0 sets no limit." default:"4096" env:"CLAUDE_HUB_SANDBOX_PROCESSES"`
+	MaxAwake     int    `help:"How many Sessions may be awake at once; 0 lets the machine's memory decide." default:"0" env:"CLAUDE_HUB_MAX_AWAKE"`
+	Base         string `help:"The base image of Environments that name none: an image's name, or the path of an image archive or of a root folder." default:"debian:bookworm" env:"CLAUDE_HUB_BASE"`
 }
 
 // Run works until it is told to stop. Sandboxes keep running after it.
@@ -83,9 +89,16 @@ func (r *runCmd) config(c *cli, dir string, store *keychain.Store, log *slog.Log
 		return runner.Config{}, err
 	}
 	programs := claudeStore(dir, r.Claude)
+	images, err := r.builder(dir, backend, log)
+	if err != nil {
+		return runner.Config{}, err
+	}
 	return runner.Config{
 		Dir: dir, TakeOver: r.TakeOver, Backend: backend, ModDir: modDir, ClaudeName: claude.Pinned().Version,
-		Limits:       sandbox.Limits{MemoryBytes: r.Memory << 20, Processes: r.Processes},
+		Limits:       sandbox.Limits{MemoryBytes: r.Memory << 20, Processes: r.Processes, CPUs: r.CPUs, DiskBytes: r.Disk << 20},
+		MaxAwake:     r.MaxAwake,
+		Patience:     patience(),
+		Builder:      images,
 		AnthropicURL: r.AnthropicURL, StandIn: r.StandIn,
 		Program: func(ctx context.Context, progress func(string, float64)) (string, error) {
 			p, err := programs.Program(ctx, platform, func(p claude.Progress) { progress(p.Step, p.Done) })
@@ -93,6 +106,43 @@ func (r *runCmd) config(c *cli, dir string, store *keychain.Store, log *slog.Log
 		},
 		SetupToken: func(ctx context.Context) (string, error) { return store.Get(ctx, setupTokenName) },
 	}, nil
+}
+
+// patience multiplies deadlines, for emulated machines; 1 is the usual.
+func patience() float64 {
+	n, err := strconv.ParseFloat(os.Getenv("CLAUDE_HUB_PATIENCE"), 64)
+	if err != nil || n < 1 {
+		return 1
+	}
+	return n
+}
+
+// builder makes Environments' images with the same Backend. Claude Code must answer in each before it is used.
+func (r *runCmd) builder(dir string, backend sandbox.Backend, log *slog.Logger) (*builder.Builder, error) {
+	base, err := baseOf(r.Base)
+	if err != nil {
+		return nil, err
+	}
+	return builder.New(builder.Options{
+		Backend: backend, Dir: filepath.Join(dir, "builds"), DefaultBase: base, Smoke: runner.SmokeTest(), Log: log,
+	})
+}
+
+// baseOf tells what kind of base image a name is.
+func baseOf(name string) (claudehub.Base, error) {
+	base := claudehub.Base{Kind: claudehub.BaseRegistry, Ref: name}
+	if filepath.IsAbs(name) {
+		info, err := os.Stat(name)
+		if err != nil {
+			return base, claudehub.WithCause(claudehub.Invalid, err, "The base image %s is not there. Give another with --base.", name)
+		}
+		if base.Kind = claudehub.BaseArchive; info.IsDir() {
+			base.Kind = claudehub.BaseDirectory
+		}
+	}
+	recipe := claudehub.DefaultRecipe()
+	recipe.Base = base
+	return base, recipe.Check()
 }
 
 func (c *cli) logger() *slog.Logger {
@@ -103,12 +153,20 @@ func (c *cli) logger() *slog.Logger {
 	return slog.New(redact.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
 }
 
-type doctorCmd struct{}
+type doctorCmd struct {
+	Install bool `help:"Fetch what microVMs need, after asking."`
+	Yes     bool `help:"With --install: ask nobody."`
+}
 
-func (*doctorCmd) Run(ctx context.Context, c *cli) error {
+func (d *doctorCmd) Run(ctx context.Context, c *cli) error {
 	dir, err := c.stateDir()
 	if err != nil {
 		return err
+	}
+	if d.Install {
+		if err := c.offerInstall(ctx, dir, d.Yes); err != nil {
+			return err
+		}
 	}
 	backend, err := c.backend(dir, c.logger())
 	if err != nil {
