@@ -42,6 +42,7 @@ type far struct {
 	server  *standin.Server
 	http    *httptest.Server
 	client  *github.Client
+	patient *github.Client // the same with all time in the world, for what has to go well on a busy machine
 	browser *http.Client
 	seen    *seen
 }
@@ -87,6 +88,10 @@ func start(t *testing.T, options ...option) far {
 	if f.client, err = github.New(config); err != nil {
 		t.Fatal(err)
 	}
+	config.Timeout = time.Minute
+	if f.patient, err = github.New(config); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { wire.CloseIdleConnections(); h.CloseClientConnections(); h.Close() })
 	return f
 }
@@ -108,7 +113,7 @@ func (f far) answer(login string) (github.Pending, github.Answer) {
 func (f far) signIn(login string) (github.Identity, github.Token) {
 	f.Helper()
 	p, a := f.answer(login)
-	who, token, err := f.client.Finish(f.Context(), p, a)
+	who, token, err := f.patient.Finish(f.Context(), p, a)
 	if err != nil {
 		f.Fatal(err)
 	}
