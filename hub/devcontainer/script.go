@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"claude-hub/internal/claudehub"
 )
 
 // commands run once when a container is made. Here they run when the Environment is built, which is before a Session
@@ -79,6 +81,10 @@ func (r *reader) features() {
 
 func (r *reader) feature(id string, options json.RawMessage) {
 	what := "feature " + id
+	if r.setup.Len() > claudehub.MaxSetup {
+		r.no(what, "There is too much before it for one setup script.")
+		return
+	}
 	if !strings.HasPrefix(id, "./") {
 		r.no(what, "It is fetched from a registry, which is not done here. Write what it installs into the setup script.")
 		return

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -155,7 +156,8 @@ func (r *reader) finish() {
 	}
 	script := "set -eu\n" + body
 	if len(script) > claudehub.MaxSetup || strings.ContainsRune(script, 0) || !utf8.ValidString(script) {
-		r.no("the commands and features together", "They are too much for a setup script, or not plain text. Write what is needed by hand.")
+		r.seed.NotUnderstood = slices.Insert(r.seed.NotUnderstood, 0, NotUnderstood{"the commands and features together",
+			"They are too much for a setup script, or not plain text. Write what is needed by hand."})
 		return
 	}
 	r.seed.Recipe.Setup = script

@@ -31,7 +31,7 @@ func notUnderstood(t testing.TB, s devcontainer.Seed, what string) string {
 			return n.Why
 		}
 	}
-	t.Errorf("%s is not among what was not understood: %+v", what, s.NotUnderstood)
+	t.Errorf("%s is not among the %d that were not understood", what, len(s.NotUnderstood))
 	return ""
 }
 
@@ -223,8 +223,29 @@ func FuzzRead(f *testing.F) {
 				t.Errorf("a Variable is refused: %v", err)
 			}
 		}
-		if len(s.Understood) > 200 || len(s.NotUnderstood) > 200 {
+		if len(s.Understood) > 200 || len(s.NotUnderstood) > 201 {
 			t.Error("the lists have no end")
 		}
 	})
+}
+
+// TestManyFeaturesOfOneLargeFile: what is named often must not become as large as often.
+func TestManyFeaturesOfOneLargeFile(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"features": {`)
+	for i := range 5000 {
+		if i > 0 {
+			b.WriteString(",")
+		}
+		b.WriteString(`"./` + strings.Repeat("./", i%50) + strings.Repeat("x/../", i/50) + `a": {}`)
+	}
+	b.WriteString(`}}`)
+	began := time.Now()
+	s := read(t, b.String(), map[string]string{"a/install.sh": strings.Repeat("x", 64<<10)})
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if s.Recipe.Setup != "" || !strings.Contains(notUnderstood(t, s, "the commands and features together"), "too much") {
+		t.Errorf("a script of %d KB", len(s.Recipe.Setup)>>10)
+	}
 }
