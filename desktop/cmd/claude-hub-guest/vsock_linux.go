@@ -4,19 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"claude-hub/desktop/sandbox/agent"
 )
 
 // hostCID is where a VM finds its host.
 const hostCID = 2
 
-// vsockConn makes a connection of a file. Closing ends reads and writes; half of it can be closed, too.
+// vsockConn makes a connection of a file. Closing ends reads and writes.
 type vsockConn struct {
 	*os.File
 	port vsockAddr
@@ -29,17 +29,6 @@ func (a vsockAddr) String() string { return fmt.Sprintf("vsock:%d", uint32(a)) }
 
 func (c *vsockConn) LocalAddr() net.Addr  { return c.port }
 func (c *vsockConn) RemoteAddr() net.Addr { return c.port }
-
-// CloseWrite tells the host that no more comes.
-func (c *vsockConn) CloseWrite() error {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return fmt.Errorf("shut down: %w", err)
-	}
-	var failed error
-	err = raw.Control(func(fd uintptr) { failed = unix.Shutdown(int(fd), unix.SHUT_WR) })
-	return errors.Join(err, failed)
-}
 
 // dialHost connects to a port of the host. The kernel gives up by itself after two seconds.
 func dialHost(_ context.Context, port uint32) (net.Conn, error) {
@@ -60,7 +49,7 @@ func dialHost(_ context.Context, port uint32) (net.Conn, error) {
 		unix.Close(fd)
 		return nil, fmt.Errorf("connect to the host: %w", err)
 	}
-	return &vsockConn{os.NewFile(uintptr(fd), "vsock"), vsockAddr(port)}, nil
+	return agent.NewPaced(&vsockConn{os.NewFile(uintptr(fd), "vsock"), vsockAddr(port)}), nil
 }
 
 // maxForwards bounds the connections to the relay.
@@ -88,25 +77,7 @@ func forward(ctx context.Context, ln net.Listener, port uint32) {
 				return // a connection that ends at once says it
 			}
 			defer host.Close()
-			join(conn, host)
+			agent.Join(conn, host)
 		}()
 	}
-}
-
-// join copies both ways until both have ended.
-func join(a, b net.Conn) {
-	var both sync.WaitGroup
-	one := func(to, from net.Conn) {
-		_, err := io.Copy(to, from)
-		if half, ok := to.(interface{ CloseWrite() error }); ok && err == nil {
-			err = half.CloseWrite()
-		}
-		if err != nil { // a broken connection is broken both ways
-			to.Close()
-			from.Close()
-		}
-	}
-	both.Go(func() { one(a, b) })
-	both.Go(func() { one(b, a) })
-	both.Wait()
 }

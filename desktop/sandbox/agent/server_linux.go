@@ -272,6 +272,9 @@ func (c *client) write(b []byte) error {
 
 // hungUp tells whether the client is gone, without reading what it sent before.
 func (c *client) hungUp() bool {
+	if h, ok := c.conn.(interface{ HungUp() bool }); ok {
+		return h.HungUp()
+	}
 	sc, ok := c.conn.(syscall.Conn)
 	if !ok {
 		return false

@@ -61,7 +61,7 @@ func (b *Backend) order(spec sandbox.Spec, image imageRecord) (order, error) {
 	args = append(args, net...)
 	args = append(args, "--vsock", fmt.Sprintf("%s:%d", b.box(spec.ID).socket(), execPort))
 	if spec.Relay.Socket != "" {
-		args = append(args, "--vsock", fmt.Sprintf("%s:%d", spec.Relay.Socket, relayPort))
+		args = append(args, "--vsock", fmt.Sprintf("%s:%d", b.box(spec.ID).relay(), relayPort))
 	}
 	mounts := append([]sandbox.Mount{{Host: b.guestCopy(), Guest: guestPath, ReadOnly: true}}, spec.Mounts...)
 	for _, m := range mounts {

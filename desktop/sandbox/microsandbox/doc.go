@@ -19,7 +19,7 @@
 //	m/         msb's own home, MSB_HOME. It cannot be moved.
 //	msb/       the program, where Install put it
 //	guest      a copy of claude-hub-guest, which every VM mounts
-//	box/ID/    record.json, x (the socket on which the guest calls), x.lock, tmp/
+//	box/ID/    record.json, x (the socket on which the guest calls), r (likewise, for the relay), x.lock, tmp/
 //	image/     a record for each Image
 //	lock/      one file for each Sandbox and Image that is being changed
 //

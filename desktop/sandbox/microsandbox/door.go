@@ -14,9 +14,11 @@ import (
 	"claude-hub/internal/claudehub"
 )
 
-// door is where the guest of one Sandbox calls. Calls wait behind it until a command needs one.
+// door is where the guest of one Sandbox calls. Calls wait behind it until a command needs one. Its other half is the
+// guest's way to the relay.
 type door struct {
 	ln    *net.UnixListener
+	relay *relay   // nil without one
 	lock  *os.File // the process that has it is the one that is called
 	calls chan net.Conn
 	done  chan struct{}
@@ -47,26 +49,42 @@ func (b *Backend) door(id sandbox.ID) (*door, error) {
 	if lock == nil {
 		return nil, claudehub.WithCause(claudehub.Conflict, errDoorTaken, "Another program of this Runner works with the Sandbox %s. Stop that one first.", id)
 	}
-	if err := os.Remove(box.socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
+	d := &door{lock: lock, calls: make(chan net.Conn, waitingCalls), done: make(chan struct{})}
+	if d.ln, err = listen(box.socket()); err != nil {
 		lock.Close()
-		return nil, fmt.Errorf("open door: %w", err)
+		return nil, err
 	}
-	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: box.socket(), Net: "unix"})
+	rec, err := box.load()
+	if err == nil && rec != nil && rec.Relay.Socket != "" {
+		d.relay, err = b.newRelay(box.relay(), rec.Relay.Socket)
+	}
 	if err != nil {
+		d.ln.Close()
 		lock.Close()
-		return nil, fmt.Errorf("open door: %w", err)
+		return nil, err
 	}
-	d := &door{ln: ln, lock: lock, calls: make(chan net.Conn, waitingCalls), done: make(chan struct{})}
 	go d.accept()
 	b.doors[id] = d
 	return d, nil
+}
+
+// listen makes a socket in the place of one that a process before us left.
+func listen(path string) (*net.UnixListener, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("open door: %w", err)
+	}
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("open door: %w", err)
+	}
+	return ln, nil
 }
 
 // accept lets callers wait. It ends with the listener.
 func (d *door) accept() {
 	defer close(d.done)
 	for {
-		conn, err := d.ln.Accept()
+		raw, err := d.ln.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
@@ -74,6 +92,7 @@ func (d *door) accept() {
 			time.Sleep(10 * time.Millisecond) // out of descriptors for now
 			continue
 		}
+		conn := agent.NewPaced(raw)
 		for {
 			select {
 			case d.calls <- conn:
@@ -105,6 +124,9 @@ func (d *door) close() error {
 	err := d.ln.Close()
 	<-d.done
 	d.empty()
+	if d.relay != nil {
+		err = errors.Join(err, d.relay.close())
+	}
 	return errors.Join(err, d.lock.Close())
 }
 

@@ -79,6 +79,8 @@ func (b *Backend) Dial(ctx context.Context, id sandbox.ID, port uint16) (net.Con
 }
 
 // RelayURL is where processes of a running Sandbox reach its Relay; see sandbox.Backend.
+//
+// A relay's socket is reached through this process, so it has to be asked of the one that runs the Sandbox.
 func (b *Backend) RelayURL(_ context.Context, id sandbox.ID) (string, error) {
 	if err := checkID(id); err != nil {
 		return "", err
@@ -90,6 +92,9 @@ func (b *Backend) RelayURL(_ context.Context, id sandbox.ID) (string, error) {
 	case rec == nil:
 		return "", notThere(id)
 	case rec.Relay.Socket != "":
+		if _, err := b.door(id); err != nil {
+			return "", err
+		}
 		return fmt.Sprintf("http://127.0.0.1:%d", relayAt), nil
 	case rec.Relay.Port != 0:
 		return fmt.Sprintf("http://%s:%d", hostName, rec.Relay.Port), nil

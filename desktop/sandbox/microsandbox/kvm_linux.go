@@ -1,8 +1,13 @@
 package microsandbox
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"os"
+	"runtime"
+	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -14,8 +19,31 @@ const (
 	kvmCreateVM      = 0xae01
 )
 
-// hypervisor makes a VM without anything in it: nothing less proves that this user can.
-func hypervisor() error { return tryKVM("/dev/kvm") }
+// hypervisor makes a VM without anything in it: nothing less proves that this user can. Nor is that enough by itself:
+// some machines that are virtual themselves make one, and fail to run it.
+func hypervisor() error {
+	return cmp.Or(tryKVM("/dev/kvm"), virtualizes("/proc/cpuinfo", runtime.GOARCH))
+}
+
+// virtualizes refuses a processor that does not say it can.
+func virtualizes(cpuinfo, arch string) error {
+	if arch != "amd64" {
+		return nil // the others do not say
+	}
+	raw, err := os.ReadFile(cpuinfo)
+	if err != nil {
+		return fmt.Errorf("read processor: %w", err)
+	}
+	for line := range strings.Lines(string(raw)) {
+		if name, flags, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "flags" {
+			if has := strings.Fields(flags); slices.Contains(has, "vmx") || slices.Contains(has, "svm") {
+				return nil
+			}
+		}
+	}
+	return claudehub.Errorf(claudehub.Unavailable,
+		"This processor offers no virtualization (neither vmx nor svm). Turn it on in the machine's firmware, or, when it is a virtual machine itself, nested virtualization in its host.")
+}
 
 func tryKVM(device string) error {
 	fd, err := unix.Open(device, unix.O_RDWR|unix.O_CLOEXEC, 0)

@@ -22,7 +22,8 @@ func network(n sandbox.Network, relayPort uint16) ([]string, error) {
 	var args []string
 	switch n.Policy {
 	case claudehub.NetworkOpen, "":
-		return []string{"--net", "all"}, nil
+		// Names of the machine's own network have addresses of that network, which msb takes for an attack otherwise.
+		return []string{"--net", "all", "--no-dns-rebind-protection"}, nil
 	case claudehub.NetworkInternet:
 		args = []string{"--net", "public"}
 	case claudehub.NetworkAllowList:

@@ -32,6 +32,7 @@ func (b *Backend) box(id sandbox.ID) box { return box{filepath.Join(b.state, "bo
 
 func (x box) record() string { return filepath.Join(x.dir, "record.json") }
 func (x box) socket() string { return filepath.Join(x.dir, "x") }
+func (x box) relay() string  { return filepath.Join(x.dir, "r") }
 func (x box) lock() string   { return filepath.Join(x.dir, "x.lock") }
 func (x box) tmp() string    { return filepath.Join(x.dir, "tmp") }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"claude-hub/desktop/process"
 	"claude-hub/desktop/sandbox"
 	"claude-hub/desktop/sandbox/microsandbox"
 	"claude-hub/internal/claudehub"
@@ -230,4 +231,14 @@ func echoes(t testing.TB, c net.Conn) {
 	if err != nil || !bytes.Equal(got, sent) {
 		t.Errorf("%d bytes of %d came back, %v", len(got), len(sent), err)
 	}
+}
+
+// command runs a program of the machine.
+func command(t testing.TB, name string, args ...string) string {
+	t.Helper()
+	r, err := process.Run(long(t), process.Command{Path: name, Args: args})
+	if err != nil || r.Code != 0 {
+		t.Fatalf("%s %v: %d %v %s", name, args, r.Code, err, r.Stderr)
+	}
+	return string(r.Stdout)
 }

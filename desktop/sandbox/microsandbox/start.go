@@ -104,7 +104,10 @@ func (l *launch) prepare(ctx context.Context) error {
 }
 
 func (l *launch) run(ctx context.Context) error {
-	// Before the VM is there, so that its guest reaches us at its first call.
+	// Before the VM is there, so that its guest reaches us at its first call; anew, since the relay may be another.
+	if err := l.b.closeDoor(l.spec.ID); err != nil {
+		return err
+	}
 	if _, err := l.b.door(l.spec.ID); err != nil {
 		return err
 	}
