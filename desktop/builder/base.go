@@ -165,7 +165,7 @@ zypper) zypper --non-interactive refresh || exit 41 ;;
 esac
 one() {
   case $manager in
-  apt-get) apt-get install -y --no-install-recommends "$@" ;;
+  apt-get) apt-get install -y --no-install-recommends -o Dpkg::Options::=--force-unsafe-io "$@" ;;
   apk) apk add "$@" ;;
   dnf) dnf -y --setopt=install_weak_deps=False install "$@" ;;
   microdnf) microdnf -y --setopt=install_weak_deps=0 install "$@" ;;

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shirou/gopsutil/v4/mem"
+
 	"claude-hub/desktop/sandbox"
 	"claude-hub/internal/claudehub"
 	"claude-hub/internal/wire"
@@ -68,7 +70,7 @@ func (b *Builder) try(ctx context.Context, j *job) (sandbox.Image, error) {
 	defer b.using.RUnlock()
 	ctx, cancel := context.WithTimeoutCause(ctx, b.o.Limit, errTooLong)
 	defer cancel()
-	if err := j.Recipe.Check(); err != nil {
+	if err := check(j.Recipe); err != nil {
 		return "", err
 	}
 	log, err := newBuildLog(b.logPath(j.ID))
@@ -93,6 +95,18 @@ func (b *Builder) try(ctx context.Context, j *job) (sandbox.Image, error) {
 	}
 	m.clear(context.WithoutCancel(ctx), err)
 	return img, err
+}
+
+// check refuses a recipe that cannot be built anywhere, or not on this machine.
+func check(r claudehub.Recipe) error {
+	if err := r.Check(); err != nil {
+		return err
+	}
+	if has, err := mem.VirtualMemory(); err == nil && r.Memory > int64(has.Total) {
+		return claudehub.Errorf(claudehub.Invalid, "The Environment asks for %s of memory, and this Runner's machine has %s. Give it less, or use a larger machine.",
+			size(r.Memory), size(int64(has.Total)))
+	}
+	return nil
 }
 
 // note writes down that a build runs, so that it is found when this Runner dies.

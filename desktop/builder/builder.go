@@ -229,7 +229,7 @@ func (b *Builder) join(ctx context.Context, hash string, a *asker) (*job, error)
 				return nil, context.Cause(ctx)
 			}
 		}
-		if img, ok := b.state.image(hash); ok && !a.r.Again && img.Image != "" {
+		if _, ok := b.state.image(hash); ok && !a.r.Again && check(a.r.Recipe) == nil {
 			b.mu.Unlock()
 			return nil, nil
 		}

@@ -87,7 +87,7 @@ func (b *Builder) explain(ctx context.Context, j *job, err error) *trouble {
 		err = errors.Join(cause, err)
 	}
 	switch {
-	case errors.Is(err, errTooLong), errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil:
+	case errors.Is(err, errTooLong):
 		t = troubled(err, fmt.Sprintf("The build was not done after %s, and was ended.", shortTime(b.o.Limit)),
 			"Look at the log for what it waits for: a command that never ends, or one that asks for input. Start servers in the Session, not in the setup script.")
 		t.kept = true

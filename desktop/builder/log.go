@@ -213,6 +213,9 @@ func (b *Builder) LogSize(id claudehub.BuildID) int64 {
 
 // LogReader reads a build's log from an offset to its end at this moment.
 func (b *Builder) LogReader(id claudehub.BuildID, offset int64) (io.ReadCloser, error) {
+	if _, err := claudehub.ParseBuildID(string(id)); err != nil {
+		return nil, err
+	}
 	f, err := os.Open(b.logOf(id))
 	if err != nil {
 		return nil, claudehub.WithCause(claudehub.NotFound, err, "There is no log of that build on this machine.")
