@@ -172,6 +172,9 @@ func (f *Fleet) changeEnvironment(ctx context.Context, p claudehub.PersonID, id 
 		if err := q.SetEnvironment(ctx, e); err != nil || e.Name == was.Name {
 			return err
 		}
+		if err := t.machines(ctx, q, id); err != nil {
+			return err
+		}
 		return t.sessions(ctx, q, func(s store.SessionPlace) bool { return s.Environment == id })
 	})
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claude-hub/hub/fleet"
 	"claude-hub/internal/claudehub"
 	"claude-hub/internal/wire"
 )
@@ -20,7 +19,8 @@ func TestModel(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {
-				m := &model{rig: r, rnd: rand.New(rand.NewPCG(seed, 1)), prompts: map[claudehub.PromptID]claudehub.Prompt{}, sent: map[claudehub.EventID]bool{}}
+				m := &model{rig: r, rnd: rand.New(rand.NewPCG(seed, 1)), prompts: map[claudehub.PromptID]claudehub.Prompt{}, sent: map[claudehub.EventID]bool{},
+					builds: map[claudehub.BuildID]claudehub.Build{}, gone: map[claudehub.SessionID]bool{}}
 				for step := range 120 {
 					what := m.step()
 					m.verify(fmt.Sprintf("step %d, %s", step, what))
@@ -38,13 +38,20 @@ type model struct {
 	sent     map[claudehub.EventID]bool
 	outbox   []wire.Event    // all that the Runner ever had to say
 	points   []wire.Snapshot // what the Runner knew at some time
+
+	environments []claudehub.Environment
+	builds       map[claudehub.BuildID]claudehub.Build // as last seen
+	gone         map[claudehub.SessionID]bool          // deleted
 }
 
 func (m *model) step() string {
+	if m.rnd.IntN(3) == 0 {
+		return m.stepMachine()
+	}
 	id := m.anySession()
 	switch n := m.rnd.IntN(100); {
 	case id == "" || n < 3:
-		m.sessions = append(m.sessions, m.create(fleet.NewSession{Title: "x", Request: fmt.Sprint("r", m.rnd.IntN(20))}).ID)
+		m.sessions = append(m.sessions, m.create(m.newSession()).ID)
 		return "create"
 	case n < 20:
 		p, err := m.AddPrompt(m.ctx, m.me, id, "text", "")
@@ -99,6 +106,13 @@ func (m *model) press(id claudehub.SessionID) string {
 		{"retry", func(id claudehub.SessionID) (claudehub.Session, error) { return m.Retry(m.ctx, m.me, id) }},
 		{"cancel step", func(id claudehub.SessionID) (claudehub.Session, error) { return m.CancelStep(m.ctx, m.me, id) }},
 		{"stop", func(id claudehub.SessionID) (claudehub.Session, error) { return m.Stop(m.ctx, m.me, id) }},
+		{"delete", func(id claudehub.SessionID) (claudehub.Session, error) { return m.Delete(m.ctx, m.me, id) }},
+		{"forward", func(id claudehub.SessionID) (claudehub.Session, error) {
+			return m.Forward(m.ctx, m.me, id, claudehub.Forward{Port: 1 + m.rnd.IntN(3), Same: m.rnd.IntN(2) == 0})
+		}},
+		{"unforward", func(id claudehub.SessionID) (claudehub.Session, error) {
+			return m.Unforward(m.ctx, m.me, id, 1+m.rnd.IntN(3))
+		}},
 		{"new conversation", func(id claudehub.SessionID) (claudehub.Session, error) { return m.NewConversation(m.ctx, m.me, id) }},
 	}
 	b := buttons[m.rnd.IntN(len(buttons))]
@@ -140,10 +154,11 @@ func (m *model) runnerReports() {
 }
 
 func (m *model) anySession() claudehub.SessionID {
-	if len(m.sessions) == 0 {
+	there := slices.DeleteFunc(slices.Clone(m.sessions), func(id claudehub.SessionID) bool { return m.gone[id] })
+	if len(there) == 0 {
 		return ""
 	}
-	return m.sessions[m.rnd.IntN(len(m.sessions))]
+	return there[m.rnd.IntN(len(there))]
 }
 
 func (m *model) anyPrompt(id claudehub.SessionID) claudehub.Prompt {
@@ -165,6 +180,7 @@ func (m *model) allow(err error, codes ...claudehub.Code) {
 func (m *model) verify(when string) {
 	m.t.Helper()
 	open := m.verifyPrompts(when)
+	m.verifyBuilds(when)
 	snap, err := m.Snapshot(m.ctx, m.runner)
 	check(m.t, err)
 	m.verifySnapshot(when, snap, open)
@@ -187,6 +203,9 @@ func (m *model) verifyPrompts(when string) (open map[claudehub.PromptID]claudehu
 	open = map[claudehub.PromptID]claudehub.Prompt{}
 	found := 0
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(m.sessions))) {
+		if m.gone[id] {
+			continue
+		}
 		all, err := m.Prompts(m.ctx, m.me, id)
 		check(m.t, err)
 		if len(all) >= 200 {
@@ -250,7 +269,8 @@ func (m *model) verifySnapshot(when string, snap wire.Snapshot, open map[claudeh
 	}
 	if n := len(m.points); n > 0 {
 		before := m.points[n-1]
-		changed := !cmp.Equal(before.Sessions, snap.Sessions)
+		before.Sessions = slices.DeleteFunc(slices.Clone(before.Sessions), func(d wire.DesiredSession) bool { return m.gone[d.ID] })
+		changed := !cmp.Equal(before.Sessions, snap.Sessions) || !cmp.Equal(before.Machine, snap.Machine)
 		if snap.Seq < before.Seq || changed && snap.Seq == before.Seq {
 			m.t.Fatalf("%s: number %d after %d", when, snap.Seq, before.Seq)
 		}
@@ -270,7 +290,9 @@ func (m *model) verifySince(when string, from, now wire.Snapshot) {
 	}
 	state := map[claudehub.SessionID]wire.DesiredSession{}
 	for _, d := range from.Sessions {
-		state[d.ID] = d
+		if !m.gone[d.ID] { // the Runner itself deleted it
+			state[d.ID] = d
+		}
 	}
 	last := from.Seq
 	for _, d := range changes.Sessions {

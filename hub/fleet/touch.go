@@ -12,6 +12,7 @@ import (
 // share: a Variable, an Environment's name.
 type touched struct {
 	places  []store.SessionPlace
+	all     []claudehub.RunnerID // that the person has
 	runners []claudehub.RunnerID // that have news
 }
 
@@ -28,13 +29,39 @@ func (f *Fleet) beginTouch(ctx context.Context, q store.Q, p claudehub.PersonID)
 		}
 		return 1
 	})
+	var t touched
 	for _, r := range runners {
+		t.all = append(t.all, r.ID)
 		if _, err := q.LockRunner(ctx, r.ID); err != nil {
 			return touched{}, err
 		}
 	}
-	places, err := q.SessionPlaces(ctx, p)
-	return touched{places: places}, err
+	t.places, err = q.SessionPlaces(ctx, p)
+	return t, err
+}
+
+// machines gives each Runner that has an open build of an Environment the next number for its machine.
+func (t *touched) machines(ctx context.Context, q store.Q, id claudehub.EnvironmentID) error {
+	for _, r := range t.all {
+		open, err := q.OpenBuilds(ctx, r)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(open, func(b store.Build) bool { return b.Environment == id }) {
+			continue
+		}
+		if _, err := q.NextMachineSeq(ctx, r); err != nil {
+			return err
+		}
+		t.news(r)
+	}
+	return nil
+}
+
+func (t *touched) news(r claudehub.RunnerID) {
+	if !slices.Contains(t.runners, r) {
+		t.runners = append(t.runners, r)
+	}
 }
 
 // sessions gives each Session that is concerned the next number of its Runner's log.
@@ -50,9 +77,7 @@ func (t *touched) sessions(ctx context.Context, q store.Q, concerned func(store.
 		if err := q.SetSeq(ctx, s.ID, seq); err != nil {
 			return err
 		}
-		if !slices.Contains(t.runners, s.Runner) {
-			t.runners = append(t.runners, s.Runner)
-		}
+		t.news(s.Runner)
 	}
 	return nil
 }
