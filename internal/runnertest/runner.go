@@ -173,3 +173,31 @@ func (r *Runner) retry() <-chan time.Time { return time.After(retryPause) }
 
 // Read reads events from an answer that the caller has.
 func Read(body io.ReadCloser) *Stream { return &Stream{body: body, r: bufio.NewReader(body)} }
+
+// Variables asks for a Session's Variables, as a Runner does when it starts.
+func (r *Runner) Variables(ctx context.Context, id claudehub.SessionID) (out wire.Variables, err error) {
+	return out, r.get(ctx, strings.Replace(wire.VariablesPath, "{id}", string(id), 1), &out)
+}
+
+// BuildVariables asks for a build's Variables.
+func (r *Runner) BuildVariables(ctx context.Context, id claudehub.BuildID) (out wire.Variables, err error) {
+	return out, r.get(ctx, strings.Replace(wire.BuildVariablesPath, "{id}", string(id), 1), &out)
+}
+
+// BuildLog uploads bytes of a build's log.
+func (r *Runner) BuildLog(ctx context.Context, id claudehub.BuildID, offset int64, data []byte) (out wire.LogReply, err error) {
+	path := strings.Replace(wire.BuildLogPath, "{id}", string(id), 1) + "?offset=" + strconv.FormatInt(offset, 10)
+	return out, r.post(ctx, path, data, &out)
+}
+
+func (r *Runner) get(ctx context.Context, path string, out any) error {
+	res, err := posts.Do(r.Request(ctx, http.MethodGet, path, nil))
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode >= 300 {
+		return refused(res)
+	}
+	return json.NewDecoder(res.Body).Decode(out)
+}
