@@ -75,7 +75,7 @@ export class Visitor {
 
   /** Runs a command line in the Session, as Claude Code's "!" does, and waits for its answer. */
   async shell(command: string, answer: string | RegExp, seconds = 60): Promise<string> {
-    await this.type(`!${command}`);
+    await this.type(`!${command} #`); // a path at the very end would open a menu
     await this.press('Enter');
     return this.sees(answer, seconds);
   }

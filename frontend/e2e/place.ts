@@ -11,6 +11,12 @@ export const quote = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
 
 interface Place {
   readonly backend: 'bubblewrap' | 'microsandbox';
+  /** The folder of a story, where it is the same for all. */
+  readonly home?: string;
+  /** Makes the folder of a story, with the images that are kept between stories unless it shall begin cold. */
+  prepare(folder: string, cold: boolean): void;
+  /** An address of this machine's loopback as a Sandbox calls it. */
+  fromSandbox(address: string): string;
   /** Where the programs of bin/ are. */
   readonly bin: string;
   /** The argv that has a script run by a shell there. */
@@ -24,12 +30,17 @@ interface Place {
 
 const here: Place = {
   backend: 'bubblewrap',
+  prepare: () => undefined,
+  fromSandbox: (address) => address,
   bin: join(root, 'bin'),
   shell: (script) => ['bash', '-c', script],
   open: () => undefined,
   close: () => undefined,
   reach: async (port) => port,
 };
+
+/** Where warm.ts keeps the images that the emulated machine has made: there it takes minutes. */
+export const warm = '/srv/warm';
 
 /** The machine is named by the folder that machine.sh up made. One ssh connection carries everything. */
 function emulated(run: string): Place {
@@ -39,6 +50,11 @@ function emulated(run: string): Place {
   const same = (port: number) => `127.0.0.1:${port}:127.0.0.1:${port}`;
   return {
     backend: 'microsandbox',
+    home: '/srv/story',
+    prepare: (folder, cold) =>
+      void there(`rm -rf ${folder} && mkdir -p -m 700 ${folder}/runner && chmod 700 ${folder}/runner
+        ${cold ? '' : `[ ! -e ${warm} ] || cp -a --sparse=always ${warm}/. ${folder}/runner/`}`),
+    fromSandbox: (address) => address.replace('127.0.0.1', 'host.microsandbox.internal'),
     bin: '/srv/bin',
     shell: (script) => [...ssh, 'machine', script],
     open: (port) => void forward('forward', '-R', same(port)),

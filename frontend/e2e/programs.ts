@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { files, place, quote, root, there } from './place';
+import { base, files, place, quote, root, there } from './place';
 import { Program } from './program';
 import { freePort, slower } from './wait';
 
@@ -16,6 +16,8 @@ export interface RigOptions {
   noToken?: boolean;
   /** Puts something between Runner and Hub: the address that the Runner is paired with. */
   hubForRunner?: (hub: string) => Promise<string>;
+  /** Begins without the base image that earlier stories have made. */
+  cold?: boolean;
   /** Puts a plain shell in the place of Claude Code, for raw output. */
   shell?: boolean;
 }
@@ -23,6 +25,8 @@ export interface RigOptions {
 /** Everything that one story runs on. */
 export class Rig {
   readonly home = mkdtempSync('/tmp/che2e-');
+  /** The story's folder on the Runner's machine. In the emulated one each story has the same, by its turn. */
+  readonly far = place.home ?? this.home;
   readonly token = `sk-ant-oat01-stand-in-${'x'.repeat(40)}${Math.random().toString(36).slice(2).padEnd(20, '0')}`;
   port = 0;
   hub!: Program;
@@ -39,13 +43,13 @@ export class Rig {
 
   /** Of the Runner, on its machine. */
   get runnerDir(): string {
-    return join(this.home, 'runner');
+    return join(this.far, 'runner');
   }
 
   async start(options: RigOptions = {}): Promise<void> {
     this.port = await freePort();
     mkdirSync(join(this.home, 'logs'));
-    there(`mkdir -p -m 700 ${quote(this.home)}`);
+    place.prepare(this.far, options.cold ?? false);
     const logs = join(this.home, 'logs');
     const tokenFile = join(this.home, 'token');
     writeFileSync(tokenFile, this.token, { mode: 0o600 });
@@ -93,12 +97,12 @@ export class Rig {
         this.runnerDir,
         'run',
         '--anthropic-url',
-        this.anthropicURL,
+        place.fromSandbox(this.anthropicURL),
         '--stand-in',
         ...claudeArgs(options.shell),
       ],
       logs,
-      { there: this.home, env: this.runnerEnv },
+      { there: this.far, env: this.runnerEnv },
     );
     this.runner.start();
   }
@@ -108,7 +112,7 @@ export class Rig {
   }
 
   runnerCommand(args: string[], input = ''): string {
-    const env = { HOME: this.home, ...this.runnerEnv };
+    const env = { HOME: this.far, ...this.runnerEnv };
     const words = [
       ...Object.entries(env).map(([name, value]) => `${name}=${value}`),
       this.runnerProgram,
@@ -135,6 +139,7 @@ export class Rig {
           CLAUDE_HUB_PATIENCE: '10',
           CLAUDE_HUB_SANDBOX_MEMORY: '1536',
           CLAUDE_HUB_SANDBOX_CPUS: '1',
+          CLAUDE_HUB_BASE: base().archive,
         };
 
   /** A new sign-in link: each works once. */
@@ -172,7 +177,7 @@ export class Rig {
       for (const port of this.opened) place.close(port);
       cpSync(join(this.home, 'logs'), join(import.meta.dirname, 'out', story, 'logs'), { recursive: true });
       rmSync(this.home, { recursive: true, force: true });
-      files.remove(this.home);
+      files.remove(this.far);
     }
   }
 }

@@ -10,7 +10,7 @@ export default defineConfig({
     fileParallelism: false,
     testTimeout: 240_000 * slower,
     hookTimeout: 120_000 * slower,
-    globalSetup: ['./claude.ts'],
+    globalSetup: ['./claude.ts', './warm.ts'],
     reporters: report ? ['verbose', ['json', { outputFile: report }]] : ['verbose'],
   },
 });

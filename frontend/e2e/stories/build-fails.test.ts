@@ -70,10 +70,10 @@ test('build-fails', async () => {
   expect(said(await failed(recipe({ base: { kind: 'directory', ref: '/no/such/folder' } })))).toContain(
     '/no/such/folder',
   );
-  const junk = `${rig.home}/junk.tar`;
-  there(`head -c 100000 /dev/urandom >${quote(junk)}; mkdir -p ${quote(`${rig.home}/empty/etc`)}`);
+  const junk = `${rig.far}/junk.tar`;
+  there(`head -c 100000 /dev/urandom >${quote(junk)}; mkdir -p ${quote(`${rig.far}/empty/etc`)}`);
   expect(said(await failed(recipe({ base: { kind: 'archive', ref: junk } })))).toMatch(/archive|image|tar/i);
-  expect(said(await failed(recipe({ base: { kind: 'directory', ref: `${rig.home}/empty` } })))).toMatch(/shell|sh\b/);
+  expect(said(await failed(recipe({ base: { kind: 'directory', ref: `${rig.far}/empty` } })))).toMatch(/shell|sh\b/);
 
   // A script that ends its own Sandbox.
   if (place.backend === 'microsandbox') {

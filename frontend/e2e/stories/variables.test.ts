@@ -68,7 +68,7 @@ test('variables', async () => {
   const absent = (text: string) => {
     expect(holders(locally, `${rig.home}/hub`, text), 'the Hub').toEqual([]);
     expect(holders(locally, `${rig.home}/logs`, text), 'the logs').toEqual([]);
-    expect(holders(there, rig.home, text), "the Runner's machine").toEqual([]);
+    expect(holders(there, rig.far, text), "the Runner's machine").toEqual([]);
     expect(
       there(`cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c "${text.slice(0, 12)}[${text[12]}]" || true`).trim(),
       'argv',
