@@ -140,7 +140,7 @@ func (l *line) opened() {
 	cols, rows := l.t.size()
 	l.told = [2]int{cols, rows}
 	// A terminal that was just opened takes the size; one that comes back takes it only when it had it.
-	active := !l.t.watch && cols > 0 && (l.life == "" || l.owner)
+	active := cols > 0 && (l.life == "" || l.owner)
 	l.send(wire.TerminalUp{Type: "hello", Terminal: l.name, Cols: cols, Rows: rows, Active: active})
 	if !l.up {
 		return

@@ -12,7 +12,7 @@ import (
 type TerminalOptions struct {
 	// Cols and Rows are what fits where it is shown; 0 when it has no size of its own, as for a recording.
 	Cols, Rows int
-	// Watch: nothing is ever sent for the program, and the size is never claimed.
+	// Watch: nothing is ever sent for the program, and no size is told: a lone terminal's would count.
 	Watch bool
 }
 
@@ -59,6 +59,9 @@ const maxAsks = 512
 
 // Terminal makes a terminal of a Session. Run opens it.
 func (c *Client) Terminal(id SessionID, o TerminalOptions, on TerminalHandler) *Terminal {
+	if o.Watch {
+		o.Cols, o.Rows = 0, 0
+	}
 	return &Terminal{
 		client: c, session: id, on: on, watch: o.Watch, cols: o.Cols, rows: o.Rows, asks: make(chan func(*line), maxAsks),
 		status: TerminalStatus{Hub: Link{State: claudehub.LinkDown, Since: time.Now()}},
@@ -124,6 +127,9 @@ func (t *Terminal) Resize(cols, rows int) error {
 	if err := claudehub.ValidSize(cols, rows); err != nil {
 		return err
 	}
+	if t.watch {
+		return nil
+	}
 	t.mu.Lock()
 	t.cols, t.rows = cols, rows
 	t.mu.Unlock()
@@ -136,6 +142,11 @@ func (t *Terminal) Claim() error {
 		return errWatching
 	}
 	return t.ask((*line).claim)
+}
+
+// Refresh has the whole screen sent again, on another connection: for who cannot go on from what was drawn.
+func (t *Terminal) Refresh() error {
+	return t.ask(func(l *line) { l.drop(nil) })
 }
 
 func (t *Terminal) size() (cols, rows int) {

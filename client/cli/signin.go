@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"golang.org/x/term"
+
+	"claude-hub/internal/claudehub"
+)
+
+// apiToken is what people's scripts present.
+const apiToken claudehub.TokenKind = "chp_"
+
+// saved is the file that keeps who is signed in where.
+type saved struct {
+	Current string           `json:"current"`
+	Hubs    map[string]entry `json:"hubs"`
+}
+
+type entry struct {
+	Token     string `json:"token"`
+	PlainHTTP bool   `json:"plain_http,omitempty"`
+}
+
+func (e *Env) path() string { return filepath.Join(e.Dir, "sign-in.json") }
+
+func (e *Env) load() (saved, error) {
+	s := saved{Hubs: map[string]entry{}}
+	path := e.path()
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return s, claudehub.Errorf(claudehub.Invalid, "Others can read %s, which holds your token. Run: chmod 600 %s", path, path)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return s, claudehub.WithCause(claudehub.Invalid, err, "The sign-in in %s cannot be read.", path)
+	}
+	if err := json.Unmarshal(b, &s); err != nil {
+		return s, claudehub.WithCause(claudehub.Invalid, err, "The sign-in in %s is damaged. Remove it, then run: claude-hub login", path)
+	}
+	if s.Hubs == nil {
+		s.Hubs = map[string]entry{}
+	}
+	return s, nil
+}
+
+// save writes the file whole or not at all.
+func (e *Env) save(s saved) (err error) {
+	defer func() {
+		if err != nil {
+			err = claudehub.WithCause(claudehub.Internal, err, "The sign-in cannot be kept in %s.", e.Dir)
+		}
+	}()
+	if err := os.MkdirAll(e.Dir, 0o700); err != nil {
+		return err
+	}
+	b, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(e.Dir, ".sign-in-*") // 0600 from the start
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(b, '\n'))
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), e.path())
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+func tidy(address string) string { return strings.TrimRight(strings.TrimSpace(address), "/") }
+
+// LoginCmd signs in.
+type LoginCmd struct {
+	Target
+	Format
+	WithToken bool `help:"Ask for an API token even where the Hub offers to sign in by the browser."`
+	PlainHTTP bool `name:"plain-http" help:"Allow http:// to a Hub on another machine. Whoever is on the way can read the token."`
+}
+
+// Run signs in, once the Hub has taken the token.
+func (c *LoginCmd) Run(ctx context.Context, e *Env) error {
+	s, err := e.load()
+	if err != nil {
+		return err
+	}
+	address := tidy(c.Hub)
+	if address == "" {
+		address = s.Current
+	}
+	if address == "" {
+		return claudehub.Errorf(claudehub.Invalid, "Say which Hub: claude-hub login --hub https://your-hub.example.org")
+	}
+	if _, err := e.client(address, "", c.PlainHTTP); err != nil {
+		return err // before anybody types a secret
+	}
+	token, err := c.token(ctx, e, address)
+	if err != nil {
+		return err
+	}
+	cl, err := e.client(address, token, c.PlainHTTP)
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	me, err := cl.Me(ctx)
+	if err != nil {
+		return err
+	}
+	s.Current, s.Hubs[address] = address, entry{Token: token, PlainHTTP: c.PlainHTTP}
+	if err := e.save(s); err != nil {
+		return err
+	}
+	return c.print(e, me, func() error {
+		_, err := fmt.Fprintf(e.Out, "Signed in to %s as %s.\n", address, clean(me.Login))
+		return err
+	})
+}
+
+func (c *LoginCmd) token(ctx context.Context, e *Env, address string) (string, error) {
+	in, tty := terminal(e.In)
+	var text string
+	var err error
+	switch {
+	case tty && e.SignIn != nil && !c.WithToken:
+		text, err = e.SignIn(ctx, address, e.Err)
+	case tty:
+		fmt.Fprintf(e.Err, "API token for %s (make one in the Hub's Settings; it is not shown): ", address)
+		text, err = readSecret(ctx, in)
+		fmt.Fprintln(e.Err)
+	default:
+		text, err = readAll(e.In, 4<<10)
+	}
+	if err != nil {
+		return "", err
+	}
+	t, err := claudehub.ParseToken(apiToken, strings.TrimSpace(text))
+	if err != nil {
+		return "", claudehub.Errorf(claudehub.Invalid, "That is not a whole API token: one starts with %s. Copy all of it.", apiToken)
+	}
+	return t.Reveal(), nil
+}
+
+// readSecret reads a line without echo. Interrupted, it gives the terminal back its echo.
+func readSecret(ctx context.Context, in *os.File) (string, error) {
+	before, err := term.GetState(int(in.Fd()))
+	if err != nil {
+		return "", claudehub.WithCause(claudehub.Internal, err, "The terminal cannot hide what is typed.")
+	}
+	type answer struct {
+		text []byte
+		err  error
+	}
+	got := make(chan answer, 1)
+	go func() { // it ends with a line, or with the process: a read of a terminal cannot be taken back
+		b, err := term.ReadPassword(int(in.Fd()))
+		got <- answer{b, err}
+	}()
+	select {
+	case a := <-got:
+		if a.err != nil {
+			return "", claudehub.WithCause(claudehub.Invalid, a.err, "No token was typed.")
+		}
+		return string(a.text), nil
+	case <-ctx.Done():
+		_ = term.Restore(int(in.Fd()), before)
+		return "", ctx.Err()
+	}
+}
+
+// LogoutCmd forgets a token.
+type LogoutCmd struct{ Target }
+
+// Run forgets; the token itself is good until it is revoked.
+func (c *LogoutCmd) Run(e *Env) error {
+	s, err := e.load()
+	if err != nil {
+		return err
+	}
+	address := tidy(c.Hub)
+	if address == "" {
+		address = s.Current
+	}
+	if _, ok := s.Hubs[address]; !ok {
+		return claudehub.Errorf(claudehub.NotFound, "You are not signed in there.")
+	}
+	delete(s.Hubs, address)
+	if s.Current == address {
+		s.Current = ""
+	}
+	if err := e.save(s); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(e.Out, "Forgot the token of %s. It is good until you revoke it in the Hub's Settings.\n", address)
+	return err
+}
