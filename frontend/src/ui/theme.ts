@@ -55,6 +55,8 @@ export const variables: CSSVariablesResolver = () => ({
     '--mantine-color-dimmed': '#5d6169',
     '--mantine-color-placeholder': '#6b7079',
     '--mantine-color-error': '#b02020',
+    '--mantine-color-orange-light': '#fff3dc',
+    '--mantine-color-orange-light-color': '#8a4b00',
   },
   dark: {
     '--mantine-color-body': '#16171a',
@@ -62,5 +64,9 @@ export const variables: CSSVariablesResolver = () => ({
     '--mantine-color-dimmed': '#a4a9b3',
     '--mantine-color-placeholder': '#8f95a0',
     '--mantine-color-error': '#ff8a8a',
+    '--mantine-color-orange-light': '#3a2c12',
+    '--mantine-color-orange-light-color': '#ffc155',
+    '--mantine-color-red-light': '#3a1d1f',
+    '--mantine-color-red-light-color': '#ff8a8a',
   },
 });

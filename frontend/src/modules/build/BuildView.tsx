@@ -52,41 +52,44 @@ function Failed({ build, goToLine, now }: { build: Build; goToLine: Props['goToL
   const actions = useBuildActions();
   const { failure, line } = build;
   const kept = Date.parse(build.kept ?? '');
+  const lines = line !== undefined && line > 0;
   const command = /`([^`]+)`/.exec(failure?.fix ?? '')?.[1];
   return (
     <div className={classes.failure} role="alert" data-testid="build-failure">
       <p>{failure?.reason ?? 'The build failed.'}</p>
       {failure?.fix && <p className={classes.fix}>{failure.fix.replaceAll('`', '')}</p>}
       {command && <Command>{command}</Command>}
-      <div className={classes.tools}>
-        {line !== undefined && line > 0 && goToLine && (
-          <Button size="xs" variant="default" onClick={() => goToLine(line)}>
-            Go to line {line}
-          </Button>
-        )}
-        {line !== undefined && line > 0 && !goToLine && (
-          <span className={classes.quiet}>
-            It was line {line} of version {build.version}; the script has changed since.
-          </span>
-        )}
-        {kept > now && (
-          <>
-            <Button
-              size="xs"
-              leftSection={<IconTerminal2 size={14} aria-hidden />}
-              loading={actions.looking}
-              onClick={() => actions.look(build)}
-            >
-              Look inside
+      {(lines || kept > now) && (
+        <div className={classes.tools}>
+          {lines && goToLine && (
+            <Button size="xs" variant="default" onClick={() => goToLine(line)}>
+              Go to line {line}
             </Button>
+          )}
+          {lines && !goToLine && (
             <span className={classes.quiet}>
-              Its Sandbox is kept until{' '}
-              {new Date(kept).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })}, another{' '}
-              {ago(now, kept)}.
+              It was line {line} of version {build.version}; the script has changed since.
             </span>
-          </>
-        )}
-      </div>
+          )}
+          {kept > now && (
+            <>
+              <Button
+                size="xs"
+                leftSection={<IconTerminal2 size={14} aria-hidden />}
+                loading={actions.looking}
+                onClick={() => actions.look(build)}
+              >
+                Look inside
+              </Button>
+              <span className={classes.quiet}>
+                Its Sandbox is kept until{' '}
+                {new Date(kept).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })}, another{' '}
+                {ago(now, kept)}.
+              </span>
+            </>
+          )}
+        </div>
+      )}
       {failure?.detail && <Output>{failure.detail}</Output>}
     </div>
   );

@@ -38,7 +38,7 @@ export function Steps({ build, show }: Props) {
             )}
             {s.detail && <span className={classes.detail}>{s.detail}</span>}
           </span>
-          <span className={classes.time}>{told(s, now)}</span>
+          <span className={classes.time}>{s.state === 'waiting' && !running ? 'not reached' : told(s, now)}</span>
           {s.state === 'running' && s.progress >= 0 && (
             <progress className={classes.progress} max={1} value={s.progress} aria-label={s.name} />
           )}

@@ -77,6 +77,19 @@ const failed = StateField.define<number>({
   ],
 });
 
+/**
+ * typedOver replaces a selection by what is typed. Left to the browser, it keeps the look of what was there in a style
+ * attribute, which the Content-Security-Policy refuses.
+ */
+const typedOver = EditorView.domEventHandlers({
+  beforeinput: (e, view) => {
+    if (e.inputType !== 'insertText' || e.data === null || view.composing) return false;
+    if (view.state.selection.main.empty) return false;
+    view.dispatch(view.state.replaceSelection(e.data), { scrollIntoView: true, userEvent: 'input.type' });
+    return true;
+  },
+});
+
 interface Options {
   text: string;
   describedBy: string;
@@ -101,6 +114,7 @@ export function makeEditor(parent: HTMLElement, o: Options): EditorView {
         StreamLanguage.define(shell),
         syntaxHighlighting(colours),
         failed,
+        typedOver,
         placeholder('apt-get update && apt-get install -y …'),
         keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
         EditorView.contentAttributes.of({

@@ -27,7 +27,7 @@ export const firstRecipe: Recipe = {
 export const kinds: Record<Base['kind'], { name: string; help: string; label: string; example: string }> = {
   default: {
     name: 'The Runner’s own',
-    help: 'What the Runner offers: its default image, or with bubblewrap the machine’s own system, read-only.',
+    help: 'What the Runner offers: its default image. With bubblewrap and no setup script it is the machine’s own system, read-only.',
     label: '',
     example: '',
   },

@@ -73,7 +73,9 @@ export function Variables({ scope, about }: Props) {
               <th scope="col">Name</th>
               <th scope="col">Value</th>
               <th scope="col">Changed</th>
-              <th scope="col" aria-label="Actions" />
+              <th scope="col">
+                <span className={classes.hidden}>Actions</span>
+              </th>
             </tr>
           </thead>
           <tbody>
