@@ -240,8 +240,8 @@ func (c *checkup) tmux(ctx context.Context) (claudehub.CheckState, string, error
 	return claudehub.CheckOK, "", nil
 }
 
-// claude looks whether Claude's process is there and may run. One that ended is started again, one that was stopped is
-// told to go on.
+// claude looks whether Claude's process is there. One that ended is started again. (One that was stopped, tmux continues
+// by itself.)
 func (c *checkup) claude(ctx context.Context) (claudehub.CheckState, string, error) {
 	dead, err := c.t.seat.dead(ctx)
 	if err != nil {
@@ -254,14 +254,7 @@ func (c *checkup) claude(ctx context.Context) (claudehub.CheckState, string, err
 		}
 		return claudehub.CheckRepaired, "had ended, and was started again", nil
 	}
-	stat, err := c.t.claudeStatus(ctx)
-	if err != nil || !strings.HasPrefix(strings.TrimSpace(stat["State"]), "T") {
-		return claudehub.CheckOK, "", nil //nolint:nilerr // what cannot be told is no fault
-	}
-	if _, err := c.t.run(ctx, "kill", "-CONT", stat["Pid"]); err != nil {
-		return "", "", claudehub.WithCause(claudehub.Unavailable, err, "It is stopped and cannot be told to go on.")
-	}
-	return claudehub.CheckRepaired, "was stopped, and told to go on", nil
+	return claudehub.CheckOK, "", nil
 }
 
 // run runs a program in the Sandbox, within a short time.
