@@ -25,7 +25,7 @@ type Fleet struct {
 	streams map[streamKey]time.Time // that this process serves, with their last sign of life
 }
 
-// Options: without Secrets, no Variable can be read or written. Only tests set Now.
+// Options are what New can be given. Without Secrets, no Variable can be read or written; only tests set Now.
 type Options struct {
 	Secrets *secret.Box
 	Now     func() time.Time

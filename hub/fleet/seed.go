@@ -85,9 +85,8 @@ func validDevcontainer(d wire.Devcontainer) error {
 
 // applyDevcontainer keeps what was found, by repository and path: the newest wins.
 func (b *batchOfEvents) applyDevcontainer(ctx context.Context, d *decision, e wire.Event) error {
-	repo, err := validRepo(claudehub.RepoOf(d.s.Source))
-	var found wire.Devcontainer
-	if err != nil || len(e.Text) > maxSeedText || json.Unmarshal([]byte(e.Text), &found) != nil || found.Path == "" || validDevcontainer(found) != nil {
+	repo, found, ok := foundDevcontainer(d.s.Source, e.Text)
+	if !ok {
 		b.f.log.Warn("a Runner sent a devcontainer that is malformed or too large", "runner", b.runner, "session", d.s.ID, "event", e.ID)
 		return nil
 	}
@@ -103,4 +102,13 @@ func (b *batchOfEvents) applyDevcontainer(ctx context.Context, d *decision, e wi
 		return err
 	}
 	return b.q.PruneSeeds(ctx, d.s.Creator, maxSeeds)
+}
+
+// foundDevcontainer reads what a Runner says that it found in a Session's clone.
+func foundDevcontainer(source claudehub.Source, text string) (repo string, d wire.Devcontainer, ok bool) {
+	repo, err := validRepo(claudehub.RepoOf(source))
+	if err != nil || len(text) > maxSeedText || json.Unmarshal([]byte(text), &d) != nil || d.Path == "" || validDevcontainer(d) != nil {
+		return "", wire.Devcontainer{}, false
+	}
+	return repo, d, true
 }

@@ -88,7 +88,7 @@ func makeFile(path string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temp)                                                       //nolint:errcheck // the file has its own name by now, or none is wanted
+	defer func() { _ = os.Remove(temp) }()                                      // the file has its own name by now, or none is wanted
 	if err := os.Link(temp, path); err != nil && !errors.Is(err, fs.ErrExist) { // another process was first
 		return unwritable(path, err)
 	}

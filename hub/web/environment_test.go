@@ -159,7 +159,7 @@ func TestABuildOverHTTP(t *testing.T) {
 		t.Errorf("from %d: %q", part.Offset, part.Data)
 	}
 	more := "more\n"
-	if reply, err = h.annR.BuildLog(ctx, id, int64(len(text)), []byte(more)); err != nil {
+	if _, err = h.annR.BuildLog(ctx, id, int64(len(text)), []byte(more)); err != nil {
 		t.Fatal(err)
 	}
 	if part = nextLog(t, log); string(part.Data) != more {

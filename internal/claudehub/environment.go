@@ -88,7 +88,8 @@ const (
 const (
 	MaxSetup           = 256 << 10 // bytes
 	MaxEnvironmentName = 60        // runes
-	MinCPUs, MaxCPUs   = 1, 64
+	MinCPUs            = 1
+	MaxCPUs            = 64
 	MinMemory          = 512 << 20
 	MaxMemory          = 256 << 30
 	MinDisk            = 1 << 30
