@@ -77,7 +77,10 @@ func runVM(o vmOptions) error {
 }
 
 func serveVM(o vmOptions, works func()) error {
-	lock, err := net.Listen("unix", vmLock)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var listen net.ListenConfig
+	lock, err := listen.Listen(ctx, "unix", vmLock)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		works() // another one does already
 		return nil
@@ -99,10 +102,8 @@ func serveVM(o vmOptions, works func()) error {
 			return fmt.Errorf("make %s: %w", dir, err)
 		}
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
 	if o.relayPort != 0 {
-		ln, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(o.relayAt))))
+		ln, err := listen.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(o.relayAt))))
 		if err != nil {
 			return fmt.Errorf("listen for the relay: %w", err)
 		}

@@ -171,7 +171,7 @@ func (c *Conn) AwaitEnd(ctx context.Context) error {
 				if ctx.Err() != nil {
 					return ctx.Err()
 				}
-				return nil //nolint:nilerr // however it ended, it has
+				return nil // however it ended, it has
 			}
 		}
 	})

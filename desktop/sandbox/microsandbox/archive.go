@@ -43,8 +43,7 @@ func verify(ctx context.Context, file *os.File, progress func(int64)) (layer, er
 			return layer{}, claudehub.WithCause(claudehub.Invalid, err,
 				"%s is no whole uncompressed tar: it breaks off or is damaged after %d entries. Make it again.", file.Name(), entries)
 		}
-		switch strings.TrimPrefix(path.Clean("/"+h.Name), "/usr") {
-		case "/bin/sh":
+		if strings.TrimPrefix(path.Clean("/"+h.Name), "/usr") == "/bin/sh" {
 			shell = true
 		}
 	}
@@ -60,7 +59,7 @@ func verify(ctx context.Context, file *os.File, progress func(int64)) (layer, er
 
 // counted ends with its context and tells how far it is.
 type counted struct {
-	ctx  context.Context
+	ctx  context.Context //nolint:containedctx // a reader has nowhere else to be given one
 	r    io.Reader
 	n    int64
 	told func(int64)

@@ -86,7 +86,7 @@ func (b *Backend) loadImage(name sandbox.Image) (*imageRecord, error) {
 	}
 	var r imageRecord
 	if json.Unmarshal(raw, &r) != nil || r.Image != name {
-		return nil, nil // as good as none: what it was of is a leftover
+		return nil, nil //nolint:nilerr // as good as none: what it was of is a leftover
 	}
 	return &r, nil
 }

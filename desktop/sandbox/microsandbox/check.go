@@ -17,10 +17,10 @@ import (
 // Check is the doctor: everything that a Start needs and that can be seen beforehand.
 func (b *Backend) Check(ctx context.Context) []sandbox.Finding {
 	return []sandbox.Finding{
-		finding("hypervisor", "a VM can be made", true, hypervisor()),
+		finding("hypervisor", "a VM can be made", hypervisor()),
 		b.checkTool(ctx),
 		b.checkGuest(),
-		finding("xattrs", b.state+" can keep them", true, b.checkXattrs()),
+		finding("xattrs", b.state+" can keep them", b.checkXattrs()),
 		b.checkDatabase(ctx),
 		b.checkDisk(),
 		checkMemory(),
@@ -40,13 +40,13 @@ func (b *Backend) Ready(ctx context.Context) error {
 	return b.checkXattrs()
 }
 
-// finding is a line from an error whose sentence says what to do.
-func finding(name, good string, fatal bool, err error) sandbox.Finding {
+// finding is a line from an error whose sentence says what to do. None of those lets a Session start.
+func finding(name, good string, err error) sandbox.Finding {
 	if err == nil {
 		return sandbox.Finding{Name: name, OK: true, Detail: good}
 	}
 	what, fix := cut(claudehub.MessageOf(err))
-	return sandbox.Finding{Name: name, Fatal: fatal, Detail: what, Fix: fix}
+	return sandbox.Finding{Name: name, Fatal: true, Detail: what, Fix: fix}
 }
 
 // cut parts a sentence on what happened from those on what to do.
@@ -61,7 +61,7 @@ func cut(message string) (what, fix string) {
 
 func (b *Backend) checkTool(ctx context.Context) sandbox.Finding {
 	path, err := b.tool(ctx)
-	return finding("msb", fmt.Sprintf("%s, version %s", path, Pinned), true, err)
+	return finding("msb", fmt.Sprintf("%s, version %s", path, Pinned), err)
 }
 
 func (b *Backend) checkGuest() sandbox.Finding {
@@ -69,7 +69,7 @@ func (b *Backend) checkGuest() sandbox.Finding {
 	if err != nil {
 		err = claudehub.WithCause(claudehub.Unavailable, err, "The program %s is not there. Install the Runner again, whole.", b.guest)
 	}
-	return finding("guest program", b.guest, true, err)
+	return finding("guest program", b.guest, err)
 }
 
 // checkDatabase opens msb's database in the way that every Start does.
@@ -78,7 +78,7 @@ func (b *Backend) checkDatabase(ctx context.Context) sandbox.Finding {
 		return sandbox.Finding{Name: "msb's state", Detail: "not looked at: msb is not there", Fix: "See msb."}
 	}
 	_, err := b.msb(ctx, call{args: []string{"image", "ls", "--format", "json"}})
-	return finding("msb's state", b.home(), true, sentence(ctx, err, "msb's own state in "+b.home()+" cannot be used"))
+	return finding("msb's state", b.home(), sentence(ctx, err, "msb's own state in "+b.home()+" cannot be used"))
 }
 
 // roomNeeded is what a Sandbox and its image need at the least.

@@ -323,7 +323,8 @@ func (b *Backend) dropImage(ctx context.Context, r imageRecord) error {
 	}
 	_, err := b.msb(ctx, call{args: args})
 	var f *failure
-	if err != nil && !(errors.As(err, &f) && (f.says("not found") || f.says("not cached"))) {
+	gone := errors.As(err, &f) && (f.says("not found") || f.says("not cached"))
+	if err != nil && !gone {
 		return err
 	}
 	if r.Kind == committed {

@@ -52,7 +52,7 @@ func (x box) load() (*record, error) {
 	}
 	var r record
 	if json.Unmarshal(raw, &r) != nil || r.Version != recordVersion {
-		return nil, nil
+		return nil, nil //nolint:nilerr // see above
 	}
 	return &r, nil
 }

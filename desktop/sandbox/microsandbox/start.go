@@ -206,7 +206,8 @@ func (b *Backend) discard(ctx context.Context, id sandbox.ID) error {
 	}
 	_, err := b.msb(ctx, call{args: []string{"rm", "-f", b.vm(id)}})
 	var f *failure
-	if err != nil && !(errors.As(err, &f) && f.says("not found")) {
+	unknown := errors.As(err, &f) && f.says("not found")
+	if err != nil && !unknown {
 		return err
 	}
 	// What a create that failed or was killed left, msb does not know.
