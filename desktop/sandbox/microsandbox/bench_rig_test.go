@@ -1,0 +1,223 @@
+//go:build linux
+
+package microsandbox_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"claude-hub/desktop/process"
+	"claude-hub/desktop/sandbox"
+	"claude-hub/desktop/sandbox/agent"
+	"claude-hub/desktop/sandbox/microsandbox"
+)
+
+// TestRigBench does each thing with the Backend and by hand, in one run on one machine, and prints the ratio: on an
+// emulated machine nothing else means anything. Ours must be within a tenth of by hand for what takes long.
+func TestRigBench(t *testing.T) {
+	b := rig(t)
+	id := start(t, b, small(t, "bench"))
+	relay := glob(t, "run/sandboxes/*/agent.sock")
+
+	byHand := func(args ...string) time.Duration {
+		began := time.Now()
+		r, err := process.Run(long(t), process.Command{Path: "msb", Args: args, Env: []string{
+			"MSB_HOME=" + filepath.Join(shared.dir, "m"), "PATH=" + os.Getenv("PATH"), "TMPDIR=" + shared.dir, "HOME=" + os.Getenv("HOME"),
+		}})
+		if err != nil || r.Code != 0 {
+			t.Fatalf("msb %v: %d, %v, %s", args, r.Code, err, r.Stderr)
+		}
+		return time.Since(began)
+	}
+	compare := func(what string, ours, theirs time.Duration, most float64) {
+		ratio := float64(ours) / float64(theirs)
+		t.Logf("%-28s ours %10v   by hand %10v   ratio %.2f", what, ours.Round(100*time.Microsecond), theirs.Round(100*time.Microsecond), ratio)
+		if most > 0 && ratio > most {
+			t.Errorf("%s: %.2f times by hand, and %.2f is the most", what, ratio, most)
+		}
+	}
+
+	// The life of a VM, three times each in turn: the fastest counts, since a machine shared with others only adds.
+	var ours, theirs [3][]time.Duration
+	for range 3 {
+		spec := small(t, "bench-life")
+		took := func(f func() error) time.Duration {
+			began := time.Now()
+			if err := f(); err != nil {
+				t.Fatal(err)
+			}
+			return time.Since(began)
+		}
+		ours[0] = append(ours[0], took(func() error { return b.Start(long(t), spec) }))
+		ours[1] = append(ours[1], took(func() error { return b.Stop(long(t), spec.ID, times(time.Second)) }))
+		ours[2] = append(ours[2], took(func() error { return b.Start(long(t), spec) }))
+		if err := b.Remove(long(t), spec.ID); err != nil {
+			t.Fatal(err)
+		}
+		theirs[0] = append(theirs[0], byHand("create", "-q", "-n", "hand", "-c", "1", "-m", "512M", "--root-disk", "2048M", "--pull", "never", "--no-net",
+			"--mount-dir", spec.Mounts[0].Host+":/workspace", "claude-hub/base:1"))
+		theirs[1] = append(theirs[1], byHand("stop", "-q", "hand"))
+		theirs[2] = append(theirs[2], byHand("start", "-q", "hand"))
+		byHand("rm", "-f", "hand")
+	}
+	for i, what := range []string{"create", "stop", "start again"} {
+		compare(what, slices.Min(ours[i]), slices.Min(theirs[i]), 0)
+	}
+
+	const n = 30
+	ourTrue := middle(n, func() { trueOver(t, func() (sandbox.Process, error) { return b.Exec(long(t), id, sandbox.Command{Path: "/bin/true"}) }) })
+	compare("exec /bin/true, msb's agent", ourTrue, middle(n, func() {
+		trueOver(t, func() (sandbox.Process, error) {
+			c, err := agent.DialRelay(long(t), relay)
+			if err != nil {
+				return nil, err
+			}
+			return c.Exec(long(t), sandbox.Command{Path: "/bin/true"})
+		})
+	}), 0)
+	vm := filepath.Base(glob(t, "sandboxes/*-bench"))
+	compare("exec /bin/true, msb exec", ourTrue, middle(3, func() { byHand("exec", "--no-tty", vm, "--", "/bin/true") }), 1.1)
+
+	compare("key through tmux, native", keys(t, inSandbox(t, b, id)), keys(t, natively(t)), 0)
+
+	const size = 50 << 20
+	fifty := func(start func() (sandbox.Process, error)) time.Duration {
+		began := time.Now()
+		p, err := start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		if got, err := io.Copy(io.Discard, p.Stdout()); err != nil || got != size {
+			t.Errorf("%d bytes, %v", got, err)
+		}
+		return time.Since(began)
+	}
+	flood := sandbox.Command{Path: "head", Args: []string{"-c", fmt.Sprint(size), "/dev/zero"}}
+	compare("50 MB, msb's agent", fifty(func() (sandbox.Process, error) { return b.Exec(long(t), id, flood) }), fifty(func() (sandbox.Process, error) {
+		c, err := agent.DialRelay(long(t), relay)
+		if err != nil {
+			return nil, err
+		}
+		return c.Exec(long(t), flood)
+	}), 1.1)
+}
+
+func glob(t testing.TB, pattern string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(shared.dir, "m", pattern))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%s: %v, %v", pattern, found, err)
+	}
+	return found[0]
+}
+
+// middle is the median time of n runs.
+func middle(n int, f func()) time.Duration {
+	var took []time.Duration
+	for range n {
+		began := time.Now()
+		f()
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	return took[n/2]
+}
+
+func trueOver(t testing.TB, start func() (sandbox.Process, error)) {
+	t.Helper()
+	p, err := start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if code, err := p.Wait(long(t)); code != 0 || err != nil {
+		t.Fatal(code, err)
+	}
+}
+
+// console runs a program with its input and output open, and another to its end.
+type console struct {
+	open func(args ...string) (io.Writer, io.Reader)
+	run  func(args ...string)
+}
+
+func inSandbox(t testing.TB, b *microsandbox.Backend, id sandbox.ID) console {
+	t.Helper()
+	return console{
+		open: func(args ...string) (io.Writer, io.Reader) {
+			p, err := b.Exec(long(t), id, sandbox.Command{Path: args[0], Args: args[1:]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { p.Close() })
+			return p.Stdin(), p.Stdout()
+		},
+		run: func(args ...string) {
+			if out, errs, code := run(t, b, id, sandbox.Command{Path: args[0], Args: args[1:]}, ""); code != 0 {
+				t.Fatal(out, errs)
+			}
+		},
+	}
+}
+
+func natively(t testing.TB) console {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	return console{
+		open: func(args ...string) (io.Writer, io.Reader) {
+			cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { cancel(); _ = cmd.Wait() })
+			return in, out
+		},
+		run: func(args ...string) { command(t, args[0], args[1:]...) },
+	}
+}
+
+// keys is the median time from a key sent to tmux until tmux tells that it was shown.
+func keys(t testing.TB, c console) time.Duration {
+	t.Helper()
+	c.run("tmux", "-L", "bench", "-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "cat")
+	defer c.run("tmux", "-L", "bench", "kill-server")
+	in, out := c.open("tmux", "-L", "bench", "-C", "attach")
+	lines := bufio.NewReader(out)
+	wait := func(text string) {
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasPrefix(line, text) {
+				return
+			}
+		}
+	}
+	wait("%session-changed")
+	return middle(50, func() {
+		if _, err := io.WriteString(in, "send-keys k\n"); err != nil {
+			t.Fatal(err)
+		}
+		wait("%output")
+	})
+}
