@@ -1,10 +1,12 @@
 package hub
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -237,4 +239,74 @@ func TestResetKeysetStartsAnew(t *testing.T) {
 		h.set("A", "anew")
 		mustOpen(t, cfg).want(map[string]string{"A": "anew"})
 	})
+}
+
+const rotateEnv = "HUB_TEST_ROTATE"
+
+// TestKilledRotation kills a process in the middle of its rotations, several times, beside a Hub that writes: whatever is
+// left, every Variable opens, for the Hub that runs and for one that starts.
+func TestKilledRotation(t *testing.T) {
+	if data := os.Getenv(rotateEnv); data != "" {
+		rotateUntilKilled(t, Store{Data: data, Database: os.Getenv(rotateEnv + "_DATABASE")})
+		return
+	}
+	eachConfig(t, func(t *testing.T, cfg Store) {
+		running := mustOpen(t, cfg)
+		want := map[string]string{}
+		for round := range 4 {
+			for i := range 10 {
+				name := fmt.Sprint("R", round, "N", i)
+				want[name] = strings.Repeat(name, 50)
+				running.set(name, want[name])
+			}
+			rotateAndKill(t, cfg, 1+2*round, func() {
+				running.set("MEANWHILE", fmt.Sprint(round))
+				want["MEANWHILE"] = fmt.Sprint(round)
+			})
+			running.want(want)
+			mustOpen(t, cfg).want(want)
+		}
+	})
+}
+
+// rotateAndKill kills the child after it has said so many lines, somewhere in its next rotation.
+func rotateAndKill(t *testing.T, cfg Store, lines int, meanwhile func()) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledRotation$")
+	cmd.Env = append(os.Environ(), rotateEnv+"="+cfg.Data, rotateEnv+"_DATABASE="+cfg.Database)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	scan := bufio.NewScanner(out)
+	for n := 0; scan.Scan(); n++ {
+		if scan.Text() != "rotated" {
+			t.Errorf("the child said %q", scan.Text())
+		}
+		if n == 0 {
+			meanwhile()
+		}
+		if n+1 == lines {
+			_ = cmd.Process.Kill()
+		}
+	}
+	if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("the child ended with %v", err)
+	}
+}
+
+func rotateUntilKilled(t *testing.T, cfg Store) {
+	admin, err := OpenAdmin(context.Background(), cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := admin.RotateKeyset(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println("rotated")
+	}
 }

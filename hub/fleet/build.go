@@ -104,10 +104,10 @@ func (f *Fleet) CreateBuild(ctx context.Context, p claudehub.PersonID, n NewBuil
 	return b.Build, nil
 }
 
-// canBuild: a Runner of the first protocol would leave a build queued for ever.
+// canBuild: a Runner of the first protocol would leave a build queued for ever, and run a Session on its default recipe.
 func canBuild(r store.Runner) error {
 	if r.Machine.Protocol == 1 {
-		return claudehub.Errorf(claudehub.Conflict, "The Runner program on %s is too old to build Environments. Update it.", r.Name)
+		return claudehub.Errorf(claudehub.Conflict, "The Runner program on %s is too old for Environments. Update it.", r.Name)
 	}
 	return nil
 }

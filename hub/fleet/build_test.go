@@ -263,8 +263,15 @@ func TestAnOldRunnerIsNotAskedToBuild(t *testing.T) {
 	r := newRig(t, openSQLite(t))
 	_, err := r.ObserveStatus(r.ctx, r.runner, wire.Status{Machine: claudehub.Machine{Protocol: 1}})
 	check(t, err)
-	_, err = r.CreateBuild(r.ctx, r.me, fleet.NewBuild{Environment: r.environment("x").ID, Runner: r.runner})
-	wantCode(t, "an old Runner", err, claudehub.Conflict)
+	e := r.environment("x")
+	_, err = r.CreateBuild(r.ctx, r.me, fleet.NewBuild{Environment: e.ID, Runner: r.runner})
+	wantCode(t, "a build", err, claudehub.Conflict)
+	// It would run the Session on its default recipe and say nothing.
+	ref := &claudehub.EnvironmentRef{ID: e.ID}
+	_, err = r.CreateSession(r.ctx, r.me, fleet.NewSession{Runner: r.runner, Title: "x", Environment: ref})
+	wantCode(t, "a Session on an Environment", err, claudehub.Conflict)
+	_, err = r.UpdateSession(r.ctx, r.me, r.create(newSession()).ID, fleet.SessionUpdate{Environment: ref})
+	wantCode(t, "a Session moved to one", err, claudehub.Conflict)
 }
 
 func TestBuildLogByOffset(t *testing.T) {

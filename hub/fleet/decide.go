@@ -12,6 +12,7 @@ import (
 // Session of the same Runner: so the numbers of the Runner's log are committed in their order.
 type decision struct {
 	q       store.Q
+	r       store.Runner
 	s       store.Session
 	now     time.Time
 	changed bool
@@ -73,7 +74,7 @@ func (f *Fleet) decide(ctx context.Context, id claudehub.SessionID, fn func(*dec
 	d := &decision{}
 	err = f.st.Write(ctx, func(q store.Q) error {
 		*d = decision{q: q, now: f.now()}
-		if _, err := q.LockRunner(ctx, found.Runner); err != nil {
+		if d.r, err = q.LockRunner(ctx, found.Runner); err != nil {
 			return err
 		}
 		if d.s, err = q.Session(ctx, id); err != nil {

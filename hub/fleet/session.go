@@ -77,8 +77,8 @@ func (f *Fleet) CreateSession(ctx context.Context, p claudehub.PersonID, n NewSe
 	d := &decision{}
 	err := f.st.Write(ctx, func(q store.Q) error {
 		*d = decision{q: q, now: f.now()}
-		_, err := lockRunner(ctx, q, p, n.Runner)
-		if err != nil {
+		var err error
+		if d.r, err = lockRunner(ctx, q, p, n.Runner); err != nil {
 			return err
 		}
 		if n.Request != "" {
@@ -133,7 +133,7 @@ func (d *decision) create(ctx context.Context, p claudehub.PersonID, n NewSessio
 	d.s = newSession(p, n.Runner, d.now)
 	d.s.Request, d.s.Title, d.s.Source, d.s.Model, d.s.Effort = n.Request, n.Title, n.Source, n.Model, n.Effort
 	if n.Environment != nil && n.Environment.ID != "" {
-		if d.s.Environment, err = environmentFor(ctx, d.q, p, *n.Environment); err != nil {
+		if err := d.setEnvironment(ctx, p, *n.Environment); err != nil {
 			return err
 		}
 	}
@@ -213,7 +213,10 @@ func (d *decision) setEnvironment(ctx context.Context, p claudehub.PersonID, ref
 	}
 	var to *claudehub.EnvironmentRef
 	if ref.ID != "" {
-		var err error
+		err := canBuild(d.r)
+		if err != nil {
+			return err
+		}
 		if to, err = environmentFor(ctx, d.q, p, ref); err != nil {
 			return err
 		}

@@ -84,7 +84,7 @@ func makeFile(path string) error {
 	if err != nil {
 		return claudehub.WithCause(claudehub.Internal, err, "A key could not be made.")
 	}
-	temp, err := writeBeside(path, handle)
+	temp, err := writeBeside(path, "first", handle)
 	if err != nil {
 		return err
 	}
@@ -96,12 +96,12 @@ func makeFile(path string) error {
 }
 
 // writeBeside writes a keyset, whole and on disk, under another name in the same folder.
-func writeBeside(path string, handle *keyset.Handle) (temp string, err error) {
+func writeBeside(path, what string, handle *keyset.Handle) (temp string, err error) {
 	var b bytes.Buffer
 	if err := insecurecleartextkeyset.Write(handle, keyset.NewJSONWriter(&b)); err != nil {
 		return "", claudehub.WithCause(claudehub.Internal, err, "The keyset could not be written.")
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
+	f, err := os.CreateTemp(filepath.Dir(path), beside(path, what)) // mode 0600
 	if err != nil {
 		return "", unwritable(path, err)
 	}
@@ -112,6 +112,8 @@ func writeBeside(path string, handle *keyset.Handle) (temp string, err error) {
 	}
 	return f.Name(), nil
 }
+
+func beside(path, what string) string { return "." + filepath.Base(path) + "." + what + "-*" }
 
 func syncFolder(path string) error {
 	d, err := os.Open(filepath.Dir(path))

@@ -30,7 +30,12 @@ func Rotate(path string) (*Box, error) {
 	if handle, err = withNewKey(handle); err != nil {
 		return nil, claudehub.WithCause(claudehub.Internal, err, "A new key could not be made. The keyset is as it was.")
 	}
-	temp, err := writeBeside(path, handle)
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), beside(path, "next"))); err == nil {
+		for _, old := range left {
+			_ = os.Remove(old) // of a rotation that was killed; it never became the keyset
+		}
+	}
+	temp, err := writeBeside(path, "next", handle)
 	if err != nil {
 		return nil, err
 	}

@@ -161,6 +161,14 @@ func TestCreateNeverOverwrites(t *testing.T) {
 
 func TestRotate(t *testing.T) {
 	path, running := keyset(t)
+	// What a rotation that was killed has left goes with the next.
+	left := filepath.Join(filepath.Dir(path), ".keyset.json.next-123")
+	check(t, os.WriteFile(left, []byte("x"), 0o600))
+	t.Cleanup(func() {
+		if _, err := os.Stat(left); err == nil {
+			t.Error("a half rotation is left")
+		}
+	})
 	old := seal(t, running, "old")
 	first, err := os.ReadFile(path)
 	check(t, err)

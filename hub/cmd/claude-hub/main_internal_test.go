@@ -128,6 +128,12 @@ func TestServe(t *testing.T) {
 	if code, out, _ = command("runner", "token", "--data", dir, "--name", "box"); code != 0 || out == token+"\n" {
 		t.Errorf("a new token: %d", code)
 	}
+	if code, out, stderr = command("keyset", "rotate", "--data", dir); code != 0 || !strings.Contains(out, "0 Variables") {
+		t.Errorf("rotate: %d %q %q", code, out, stderr)
+	}
+	if code, _, stderr = command("keyset", "reset", "--data", dir); code != 1 || !strings.Contains(stderr, "--delete-variables") {
+		t.Errorf("reset: %d %q", code, stderr)
+	}
 	if code, _, stderr = command("healthcheck", "--data", dir); code != 0 {
 		t.Errorf("healthcheck: %d %q", code, stderr)
 	}
