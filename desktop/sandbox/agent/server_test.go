@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 }
 
 func serve() int {
+	if to := os.Getenv("HUB_TEST_SERVER"); to != "1" {
+		return call(to)
+	}
 	ln, err := net.FileListener(os.NewFile(3, "listener"))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

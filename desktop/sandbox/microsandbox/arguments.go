@@ -35,6 +35,7 @@ const (
 // order is what msb is asked for: the arguments, and a hash of all that the VM is made from.
 type order struct {
 	args []string
+	disk int64 // of the VM's own disk, in bytes
 	hash string
 }
 
@@ -46,8 +47,11 @@ func (b *Backend) order(spec sandbox.Spec, image imageRecord) (order, error) {
 	}
 	memory, disk := orDefault(spec.Limits.MemoryBytes, defaultMemory), orDefault(spec.Limits.DiskBytes, defaultDisk)
 	quota := orDefault(spec.Limits.DiskBytes, noQuota)
+	if spec.Build {
+		disk = max(disk, defaultDisk) // what is made of it cannot be smaller later, and costs nothing until it is used
+	}
 	args := []string{
-		"-q", "-n", b.vm(spec.ID), "-c", strconv.Itoa(cpus), "-m", mib(memory), "--root-disk", mib(disk), "--pull", "never",
+		"-q", "-n", b.vm(spec.ID), "-c", strconv.Itoa(cpus), "-m", mib(memory), "--pull", "never",
 		"--hostname", "sandbox", "-w", "/", "--log-level", "warn",
 	}
 	var port uint16
@@ -71,12 +75,12 @@ func (b *Backend) order(spec sandbox.Spec, image imageRecord) (order, error) {
 		}
 		args = append(args, arg...)
 	}
-	raw, err := json.Marshal([]any{args, image.Image, image.Kind})
+	raw, err := json.Marshal([]any{args, disk, image.Image, image.Kind})
 	if err != nil {
 		return order{}, fmt.Errorf("hash spec: %w", err)
 	}
 	sum := sha256.Sum256(raw)
-	return order{args, hex.EncodeToString(sum[:16])}, nil
+	return order{args, disk, hex.EncodeToString(sum[:16])}, nil
 }
 
 func orDefault(n, otherwise int64) int64 {

@@ -74,7 +74,9 @@ func TestRigBench(t *testing.T) {
 	}
 
 	const n = 30
-	ourTrue := middle(n, func() { trueOver(t, func() (sandbox.Process, error) { return b.Exec(long(t), id, sandbox.Command{Path: "/bin/true"}) }) })
+	ourTrue := middle(n, func() {
+		trueOver(t, func() (sandbox.Process, error) { return b.Exec(long(t), id, sandbox.Command{Path: "/bin/true"}) })
+	})
 	compare("exec /bin/true, msb's agent", ourTrue, middle(n, func() {
 		trueOver(t, func() (sandbox.Process, error) {
 			c, err := agent.DialRelay(long(t), relay)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"sync"
 	"time"
 
 	"claude-hub/desktop/sandbox"
@@ -22,8 +21,8 @@ type door struct {
 	lock  *os.File // the process that has it is the one that is called
 	calls chan net.Conn
 	done  chan struct{}
-
-	reviving sync.Mutex
+	// reviving holds a token while somebody sees to the guest. It is no mutex: each has a deadline of their own.
+	reviving chan struct{}
 }
 
 // waitingCalls bounds them. A guest keeps fewer; what is over is of guests that are gone.
@@ -49,7 +48,7 @@ func (b *Backend) door(id sandbox.ID) (*door, error) {
 	if lock == nil {
 		return nil, claudehub.WithCause(claudehub.Conflict, errDoorTaken, "Another program of this Runner works with the Sandbox %s. Stop that one first.", id)
 	}
-	d := &door{lock: lock, calls: make(chan net.Conn, waitingCalls), done: make(chan struct{})}
+	d := &door{lock: lock, calls: make(chan net.Conn, waitingCalls), done: make(chan struct{}), reviving: make(chan struct{}, 1)}
 	if d.ln, err = listen(box.socket()); err != nil {
 		lock.Close()
 		return nil, err
@@ -210,8 +209,12 @@ func (d *door) next(ctx context.Context, patience time.Duration) (*agent.Conn, e
 
 // revive makes sure that a guest runs in the VM. It costs little when one does.
 func (b *Backend) revive(ctx context.Context, id sandbox.ID, d *door) error {
-	d.reviving.Lock()
-	defer d.reviving.Unlock()
+	select {
+	case d.reviving <- struct{}{}:
+		defer func() { <-d.reviving }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	if len(d.calls) > 0 {
 		return nil // somebody else did
 	}

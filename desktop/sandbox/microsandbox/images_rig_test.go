@@ -46,10 +46,11 @@ func TestRigImages(t *testing.T) {
 
 	user := small(t, "user")
 	user.Image = "env-1"
+	user.Limits.DiskBytes = 22 << 30 // more than the image's own disk has
 	began = time.Now()
 	start(t, b, user)
 	t.Logf("start from a committed image %v", time.Since(began).Round(time.Millisecond))
-	if got := sh(t, b, user.ID, "cat /opt/built; echo mine >/opt/built; stat -c %s /opt/five; df -m / | awk 'END {print ($2 > 1500)}'"); got != "built\n5000000\n1" {
+	if got := sh(t, b, user.ID, "cat /opt/built; echo mine >/opt/built; stat -c %s /opt/five; df -m / | awk 'END {print ($2 > 18000)}'"); got != "built\n5000000\n1" {
 		t.Errorf("got %q", got)
 	}
 	if err := b.RemoveImage(long(t), "env-1"); claudehub.CodeOf(err) != claudehub.Conflict {
@@ -64,7 +65,7 @@ func TestRigImages(t *testing.T) {
 	if err := b.Start(long(t), user); err != nil {
 		t.Fatal(err)
 	}
-	if got := sh(t, b, user.ID, "cat /opt/built"); got != "mine" {
+	if got := sh(t, b, user.ID, "cat /opt/built; df -m / | awk 'END {print ($2 > 21000)}'"); got != "mine\n1" {
 		t.Errorf("after a sleep: %q", got)
 	}
 	if err := b.Remove(long(t), user.ID); err != nil {

@@ -146,15 +146,34 @@ func (l *launch) create(ctx context.Context) error {
 	if err := l.b.discard(ctx, l.spec.ID); err != nil {
 		return err
 	}
-	var args []string
 	if l.image.Kind == committed {
-		args = append([]string{"run", "-d", "--from-snapshot", l.image.handle()}, l.order.args...)
-		args = append(args, "--", "/bin/true") // not what the image would start by itself
-	} else {
-		args = append(append([]string{"create"}, l.order.args...), l.image.handle())
+		return l.copy(ctx)
 	}
-	_, err := l.b.msb(ctx, call{args: args, tmp: l.box.tmp(), timeout: bootTimeout})
+	args := append([]string{"create", "--root-disk", mib(l.order.disk)}, l.order.args...)
+	_, err := l.b.msb(ctx, call{args: append(args, l.image.handle()), tmp: l.box.tmp(), timeout: bootTimeout})
 	return err
+}
+
+// copy makes the VM of a committed Image. Its disk is as large as the Image's; a larger one is given to it at its next
+// start, since msb enlarges none before the first.
+func (l *launch) copy(ctx context.Context) error {
+	args := append([]string{"run", "-d", "--from-snapshot", l.image.handle()}, l.order.args...)
+	args = append(args, "--", "/bin/true") // not what the image would start by itself
+	if _, err := l.b.msb(ctx, call{args: args, tmp: l.box.tmp(), timeout: bootTimeout}); err != nil {
+		return err
+	}
+	info, err := os.Stat(filepath.Join(l.b.disk(l.spec.ID), "upper.ext4"))
+	if err != nil {
+		return fmt.Errorf("look at the VM's disk: %w", err)
+	}
+	if info.Size() >= l.order.disk {
+		return nil
+	}
+	_, err = l.b.msb(ctx, call{args: []string{"modify", l.b.vm(l.spec.ID), "--root-disk", mib(l.order.disk), "--next-start"}})
+	if err != nil {
+		l.b.log.Warn("a VM's disk stays smaller than was asked for", "sandbox", l.spec.ID, "error", err)
+	}
+	return nil
 }
 
 func (l *launch) start(ctx context.Context) error {
