@@ -17,6 +17,10 @@ const collectTime = time.Hour
 func (b *builds) gone(id claudehub.BuildID) {
 	b.mu.Lock()
 	b.unknown = append(b.unknown, id)
+	if len(b.ignored) >= maxBuilds {
+		clear(b.ignored) // they are told once more, and then not
+	}
+	b.ignored[id] = true
 	delete(b.dirty, id)
 	b.mu.Unlock()
 	b.wake.set()

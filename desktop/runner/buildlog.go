@@ -16,6 +16,9 @@ const (
 	maxStuck = 20
 )
 
+// A build that a Runner's end cut off is made again under its own id, with a log that begins anew. The Hub keeps what it
+// has of the first and gets what the second has beyond that: up to there they say the same, if the script does.
+
 // upload sends a build's log to the Hub, from where the Hub has it, until all of a build that ended is there. A Hub that
 // is away, or a Runner that starts again, only makes it wait: the log is on the disk.
 func (b *builds) upload(ctx context.Context, k *build) error {
@@ -26,6 +29,9 @@ func (b *builds) upload(ctx context.Context, k *build) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // the next process goes on
+		case claudehub.CodeOf(err) == claudehub.TooLarge:
+			b.log.Warn("the Hub keeps no more of a build's log", "build", k.id, "from", offset)
+			return nil
 		case err != nil:
 			b.log.Debug("build's log not sent", "build", k.id, "error", err)
 			pause.sleep(ctx)

@@ -31,9 +31,10 @@ type builds struct {
 	maker   maker
 	state   *State
 	hub     *Hub
-	reserve func(context.Context) error                    // refuses while the disk is nearly full
-	mounts  func(context.Context) ([]sandbox.Mount, error) // what a smoke test needs: Claude Code
-	changed func()                                         // something is to be reported
+	reserve func(context.Context) error                       // refuses while the disk is nearly full
+	mounts  func(context.Context) ([]sandbox.Mount, error)    // what a smoke test needs: Claude Code
+	bound   func(wire.DesiredBuild) (claudehub.Recipe, error) // to what the machine has, and its owner allows
+	changed func()                                            // something is to be reported
 	log     *slog.Logger
 
 	wake *signal
@@ -44,6 +45,7 @@ type builds struct {
 	dirty   map[claudehub.BuildID]bool
 	wakes   map[claudehub.BuildID]bool // begun for a wake that still waits
 	unknown []claudehub.BuildID        // to the Hub: to be forgotten
+	ignored map[claudehub.BuildID]bool // and that wants to hear no more of them
 }
 
 // maker is what package builder promises.
@@ -79,7 +81,7 @@ type build struct {
 
 func newBuilds() *builds {
 	return &builds{
-		wake: newSignal(), known: map[claudehub.BuildID]*build{}, dirty: map[claudehub.BuildID]bool{}, wakes: map[claudehub.BuildID]bool{},
+		wake: newSignal(), known: map[claudehub.BuildID]*build{}, dirty: map[claudehub.BuildID]bool{}, wakes: map[claudehub.BuildID]bool{}, ignored: map[claudehub.BuildID]bool{},
 	}
 }
 
@@ -107,6 +109,9 @@ func (b *builds) remember(ctx context.Context) error {
 func (b *builds) want(all []wire.DesiredBuild) {
 	b.mu.Lock()
 	b.desired = all
+	for _, d := range all {
+		delete(b.ignored, d.ID)
+	}
 	b.mu.Unlock()
 	b.wake.set()
 }
@@ -198,87 +203,6 @@ func (b *builds) make(ctx context.Context, d wire.DesiredBuild) {
 	}
 }
 
-// ensure has an image made, if it is not there, and reports how far that is; seen is told as well. With a Session it is
-// for that one's wake, and otherwise what a person asked for.
-func (b *builds) ensure(ctx context.Context, d wire.DesiredBuild, session claudehub.SessionID, seen func(wire.ObservedBuild)) (sandbox.Image, error) {
-	asked := session == ""
-	refused := func(err error) error {
-		if asked {
-			o := queuedBuild(d)
-			o.State, o.Failure = claudehub.BuildFailed, failureOf(err, &claudehub.Step{Name: stepEnvironment})
-			b.note(ctx, o)
-		}
-		return err
-	}
-	if err := b.reserve(ctx); err != nil {
-		return "", refused(err)
-	}
-	mounts, err := b.mounts(ctx)
-	if err != nil {
-		return "", refused(err)
-	}
-	if !asked {
-		defer b.waking(d.ID)()
-	}
-	return b.maker.Ensure(ctx, builder.Request{
-		ID: d.ID, Environment: d.Environment, Recipe: d.Recipe, Session: session, Explicit: asked, Again: d.Again, Mounts: mounts,
-		Variables: func(ctx context.Context) (env, secrets []string, err error) { return b.variables(ctx, d.ID) },
-		Report: func(o wire.ObservedBuild) {
-			if seen != nil {
-				seen(o)
-			}
-			if asked || !b.needless(o) {
-				b.note(ctx, o)
-			}
-		},
-	})
-}
-
-// waking marks a build as begun for a wake, until the wake does not wait for it any more. The Hub, which hears of it,
-// desires it then as any other, and who picks it up is settled by that.
-func (b *builds) waking(id claudehub.BuildID) (done func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.wakes[id] = true
-	return func() {
-		b.mu.Lock()
-		delete(b.wakes, id)
-		b.mu.Unlock()
-		b.wake.set()
-	}
-}
-
-// needless tells of a report that there was nothing to build: it is no build to be shown.
-func (b *builds) needless(o wire.ObservedBuild) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return o.State == claudehub.BuildReady && b.known[o.ID] == nil
-}
-
-// variables are what the setup script gets. They are asked for when it begins, and not kept. A build that the Hub has no
-// row for yet is asked for until it has.
-func (b *builds) variables(ctx context.Context, id claudehub.BuildID) (env, secrets []string, err error) {
-	ask, cancel := context.WithTimeout(ctx, buildVariablesLimit)
-	defer cancel()
-	v, err := askVariables(ask, func(ctx context.Context) (wire.Variables, error) {
-		v, err := b.hub.BuildVariables(ctx, id)
-		if claudehub.CodeOf(err) == claudehub.NotFound {
-			err = claudehub.WithCause(claudehub.Unavailable, err, "The Hub does not know this build yet.")
-		}
-		return v, err
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	env, _ = environ(v.Items)
-	for _, i := range v.Items {
-		if i.Secret {
-			secrets = append(secrets, i.Value)
-		}
-	}
-	return env, secrets, nil
-}
-
 // note keeps and reports how far a build has come. What is final stays so.
 func (b *builds) note(ctx context.Context, o wire.ObservedBuild) {
 	b.mu.Lock()
@@ -288,6 +212,9 @@ func (b *builds) note(ctx context.Context, o wire.ObservedBuild) {
 
 func (b *builds) noteLocked(ctx context.Context, o wire.ObservedBuild) {
 	k, known := b.known[o.ID]
+	if !known && b.ignored[o.ID] {
+		return
+	}
 	if !known {
 		k = &build{id: o.ID, more: newSignal()}
 		b.known[o.ID] = k

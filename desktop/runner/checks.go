@@ -42,7 +42,8 @@ func (s *session) checkUp() {
 // checkup is one look at everything in a Sandbox after its machine slept.
 type checkup struct {
 	t       *tending
-	restart bool // the Sandbox must be started again
+	restart bool  // the Sandbox must be started again
+	failed  error // Claude could not be started again, and the Session says why
 }
 
 // check looks at one thing. It returns what was found; an error is what is wrong.
@@ -78,6 +79,9 @@ func (t *tending) checkIfDue(ctx context.Context) error {
 			t.s.log.Warn("a check after the machine's sleep failed", "check", k.name, "error", err)
 		}
 		t.s.showCheck(ctx, claudehub.Check{Name: k.name, State: state, Detail: detail})
+		if c.failed != nil {
+			return c.failed
+		}
 		if c.restart {
 			return c.startAgain(ctx)
 		}
@@ -250,6 +254,7 @@ func (c *checkup) claude(ctx context.Context) (claudehub.CheckState, string, err
 	}
 	if dead {
 		if err := c.t.revive(ctx, "Claude Code had ended while the machine slept; its conversation was resumed."); err != nil {
+			c.failed = err
 			return "", "", err
 		}
 		return claudehub.CheckRepaired, "had ended, and was started again", nil

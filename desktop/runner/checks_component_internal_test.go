@@ -197,7 +197,7 @@ func TestClockIsPutRight(t *testing.T) {
 	guest.mu.Unlock()
 	m.sleep(time.Hour)
 	o := c.checked(id, began)
-	if got := states(o.Checks); !strings.HasPrefix(got, "clock repaired") || o.Checks[0].Detail != "was 1h0m0s off" {
+	if got := states(o.Checks); !strings.HasPrefix(got, "clock repaired") || !strings.HasPrefix(o.Checks[0].Detail, "was 1h0m") {
 		t.Errorf("%s: %+v", got, o.Checks)
 	}
 	guest.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"testing"
+	"time"
 
 	"claude-hub/internal/claudehub"
 	"claude-hub/internal/wire"
@@ -80,5 +81,34 @@ func TestOutboxSurvivesAKill(t *testing.T) {
 	left, err := state.Waiting(t.Context())
 	if err != nil || len(left) != len(ids) || left[0].ID != ids[0] {
 		t.Errorf("after a restart: %d events, %v", len(left), err)
+	}
+}
+
+// TestOneSessionPushesOutNoOther: a Session that reports without end loses its own oldest reports, and no prompt's.
+func TestOneSessionPushesOutNoOther(t *testing.T) {
+	state := openTestState(t)
+	quiet, loud := claudehub.NewSessionID(), claudehub.NewSessionID()
+	post := func(id claudehub.SessionID, kind wire.EventKind, at int) {
+		t.Helper()
+		must(t, state.Post(t.Context(), wire.Event{ID: claudehub.NewEventID(), Session: id, Kind: kind, At: time.Unix(int64(at), 0).UTC()}))
+	}
+	post(quiet, wire.ReportTurn, 0)
+	post(loud, wire.ReportPrompt, 0)
+	for i := range maxOfSession + 10 {
+		post(loud, wire.ReportTurn, i)
+	}
+	var left []struct {
+		Session claudehub.SessionID
+		Kind    wire.EventKind
+		N       int
+	}
+	must(t, state.db.SelectContext(t.Context(), &left, "SELECT session, kind, count(*) AS n FROM outbox GROUP BY session, kind ORDER BY n"))
+	if len(left) != 3 || left[0].N != 1 || left[1].N != 1 || left[2].N != maxOfSession || left[2].Session != loud {
+		t.Errorf("left: %+v", left)
+	}
+	waiting, err := state.Waiting(t.Context())
+	must(t, err)
+	if waiting[2].At.Unix() != 10 {
+		t.Errorf("the oldest of the loud one is %d", waiting[2].At.Unix())
 	}
 }

@@ -86,7 +86,7 @@ func New(cfg Config, state *State, hub *Hub, log *slog.Logger) *Runner {
 	r.parts.observe = r.changed
 	r.builds = newBuilds()
 	r.builds.maker, r.builds.state, r.builds.hub, r.builds.log = cfg.Builder, state, hub, log
-	r.builds.reserve, r.builds.mounts = r.parts.reserve, r.buildMounts
+	r.builds.reserve, r.builds.mounts, r.builds.bound = r.parts.reserve, r.buildMounts, r.parts.bound
 	r.parts.builds, r.parts.releaseKept = r.builds, r.builds.release
 	r.status = &statusLoop{
 		hub: hub, wake: newSignal(), pause: newPause(), log: log, dirty: map[claudehub.SessionID]bool{},
@@ -257,7 +257,14 @@ func (r *Runner) observed(id claudehub.SessionID) (claudehub.Observed, bool) {
 	if s == nil {
 		return claudehub.Observed{}, false
 	}
-	return s.saw(), true
+	o := s.saw()
+	if o.Ports == nil {
+		o.Ports = []claudehub.Port{}
+	}
+	if o.Checks == nil {
+		o.Checks = []claudehub.Check{}
+	}
+	return o, true
 }
 
 // SandboxDir is where a Runner with this state folder keeps its Sandboxes' records.

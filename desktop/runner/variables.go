@@ -22,6 +22,12 @@ const (
 // takeVariables gets what the Session's processes are given beside what the Sandbox has. Its values are held in memory
 // until the Sandbox stops: they are in no file, no argument list and no log.
 func (s *session) takeVariables(ctx context.Context, d wire.DesiredSession) error {
+	s.mu.Lock()
+	held := s.variables
+	s.mu.Unlock()
+	if held != nil && held.Revision == d.Variables {
+		return nil // its Sandbox ended by itself, and the Hub may be away
+	}
 	s.holdVariables(nil)
 	if d.Variables == "" {
 		s.holdVariables(&wire.Variables{})

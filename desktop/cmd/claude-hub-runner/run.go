@@ -62,7 +62,7 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := r.config(c, dir, store, log)
+	cfg, err := r.config(c, dir, store, log) //nolint:contextcheck // the look at the machine has a limit of its own
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (d *doctorCmd) Run(ctx context.Context, c *cli) error {
 			return err
 		}
 	}
-	backend, err := c.backend(dir, c.logger())
+	backend, err := c.backend(dir, c.logger()) //nolint:contextcheck // the look at the machine has a limit of its own
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (c *cli) eachSandbox(ctx context.Context, do func(sandbox.Backend, sandbox.
 	if err != nil {
 		return err
 	}
-	backend, err := c.backend(dir, c.logger())
+	backend, err := c.backend(dir, c.logger()) //nolint:contextcheck // the look at the machine has a limit of its own
 	if err != nil {
 		return err
 	}
