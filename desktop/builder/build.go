@@ -86,7 +86,7 @@ func (b *Builder) try(ctx context.Context, j *job) (sandbox.Image, error) {
 	m := &making{b: b, j: j, log: log}
 	img, err := m.run(ctx)
 	if err != nil {
-		t := b.explain(ctx, j, err)
+		t := b.explain(context.Cause(ctx), j, err)
 		if ctx.Err() != nil && context.Cause(ctx) != errTooLong { //nolint:errorlint // a cause is what it was set to
 			err = context.Cause(ctx)
 		} else {
@@ -174,7 +174,7 @@ func (b *Builder) failed(ctx context.Context, j *job, err error) *Failed {
 		f.Cancelled = true
 		f.Failure.Reason, f.Failure.Fix = "The build was cancelled.", "Build again when you want it."
 	} else {
-		t := b.explain(ctx, j, err)
+		t := b.explain(context.Cause(ctx), j, err)
 		f.Failure, f.Line, f.cause = t.Failure, t.line, t.cause
 	}
 	now := b.o.Now()
@@ -232,7 +232,7 @@ func (m *making) step(i int, f func() (state claudehub.BuildStepState, detail st
 	state, detail, err := f()
 	m.log.flush()
 	if err != nil {
-		t := m.b.explain(context.Background(), m.j, err)
+		t := m.b.explain(nil, m.j, err)
 		m.log.line(strings.TrimSpace("!! " + t.Reason + " " + t.Fix))
 		return err
 	}

@@ -1,7 +1,6 @@
 package builder
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -80,10 +79,10 @@ var (
 	errNoDisk   = errors.New("the machine's disk is nearly full")
 )
 
-// explain makes a trouble of any error.
-func (b *Builder) explain(ctx context.Context, j *job, err error) *trouble {
+// explain makes a trouble of any error. cause is why the build's context ended, if it did.
+func (b *Builder) explain(cause error, j *job, err error) *trouble {
 	var t *trouble
-	if cause := context.Cause(ctx); cause != nil {
+	if cause != nil {
 		err = errors.Join(cause, err)
 	}
 	switch {

@@ -102,7 +102,9 @@ func TestAFailedScriptsSandboxIsKept(t *testing.T) {
 	}
 	y := newYard(t, now)
 	r, w := request(recipe("echo what-it-left > /left\nfalse"))
-	y.fails(r)
+	if f := y.fails(r); f.Line != 2 {
+		t.Errorf("%+v", f)
+	}
 	if until := time.Until(w.last().Kept); until < claudehub.KeepFailed-time.Minute || until > claudehub.KeepFailed {
 		t.Errorf("kept for %v", until)
 	}

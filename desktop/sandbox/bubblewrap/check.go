@@ -64,7 +64,7 @@ const installBwrap = "Install it: sudo apt-get install bubblewrap (or dnf, pacma
 func (b *Backend) Check(ctx context.Context) []sandbox.Finding {
 	findings := b.glance(ctx)
 	findings = append(findings, usable("git", "sudo apt-get install git"), usable("tmux", "sudo apt-get install tmux"),
-		certificates(), b.limits(), checkScope(), b.space())
+		certificates(), b.limits(), checkScope(), b.space(), checkBuilds())
 	for _, f := range findings {
 		if f.Fatal && !f.OK {
 			return findings // a trial would only say the same, less clearly
@@ -201,6 +201,14 @@ func (b *Backend) limits() sandbox.Finding {
 		Detail: "not in force: limits of " + strings.Join(missing, " and ") + "; no cgroup can be made here, so that one Sandbox can take what others need",
 		Fix:    "Run the Runner as a systemd user service with Delegate=yes (systemd-run --user -p Delegate=yes …), or as root.",
 	}
+}
+
+// checkBuilds tells what a setup script can do here.
+func checkBuilds() sandbox.Finding {
+	if os.Geteuid() == 0 {
+		return good("builds", "a setup script is root, with %d users, in a system of its own", userCount)
+	}
+	return good("builds", "a setup script is root and has no other user: files stay root's whoever they are given to, and becoming another user fails. A Runner that is root has more")
 }
 
 // checkScope tells whether the guest can close the machine's abstract unix sockets to its Sandbox.

@@ -27,7 +27,7 @@ func TestCheckFindsThisMachineFit(t *testing.T) {
 	}
 	want := []string{
 		"bubblewrap", "guest program", "user namespaces", "system call filter", "state folder", "git", "tmux",
-		"certificates", "limits", "abstract sockets", "disk space", "trial start",
+		"certificates", "limits", "abstract sockets", "disk space", "builds", "trial start",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("looked at %q", names)

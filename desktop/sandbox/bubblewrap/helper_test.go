@@ -166,6 +166,13 @@ func runner() int {
 	if n, err := strconv.Atoi(os.Getenv("HUB_TEST_PROCESSES")); err == nil {
 		spec.Limits.Processes = n
 	}
+	if rootfs := os.Getenv("HUB_TEST_ROOTFS"); rootfs != "" {
+		if err := b.Import(ctx, rootfs, "base", nil); err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		spec.Image, spec.Build = "base", true
+	}
 	if os.Getenv("HUB_TEST_DYING") != "" {
 		fmt.Println("starting")
 		fmt.Println(b.Start(ctx, spec))

@@ -71,12 +71,14 @@ func TestDelegated(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(slice, "cgroup.subtree_control"), []byte("memory"), 0o444); err != nil {
 		t.Fatal(err)
 	}
-	b := bounds{memory: slice, processes: slice, v2: true}
-	dirs, err := b.enclose("/state", "s1", limitsOf(1<<20, 10))
+	b := bounds{memory: slice, processes: slice, cpu: slice, v2: true}
+	limits := limitsOf(1<<20, 10)
+	limits.CPUs = 3
+	dirs, err := b.enclose("/state", "s1", limits)
 	if err != nil || len(dirs) != 1 {
 		t.Fatalf("%v, %v", dirs, err)
 	}
-	for name, want := range map[string]string{"memory.max": "1048576", "pids.max": "10"} {
+	for name, want := range map[string]string{"memory.max": "1048576", "pids.max": "10", "cpu.max": "300000 100000"} {
 		if raw, err := os.ReadFile(filepath.Join(dirs[0], name)); err != nil || string(raw) != want {
 			t.Errorf("%s: %q, %v", name, raw, err)
 		}

@@ -19,7 +19,7 @@ func (b *Backend) Ping(ctx context.Context, id sandbox.ID) error {
 	if err := checkID(id); err != nil {
 		return err
 	}
-	ctx, cancel := within(ctx, b.answer)
+	ctx, cancel := context.WithTimeout(ctx, b.answer)
 	defer cancel()
 	conn, err := agent.Dial(ctx, b.box(id).socket())
 	if err != nil {

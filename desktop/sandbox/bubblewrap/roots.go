@@ -277,7 +277,7 @@ func readSmall(root *os.Root, name string) (string, error) {
 	buf := make([]byte, maxInput)
 	n, err := f.Read(buf)
 	if err != nil && n == 0 {
-		return "", nil //nolint:nilerr // an empty file
+		return "", nil // an empty file
 	}
 	return string(buf[:n]), nil
 }

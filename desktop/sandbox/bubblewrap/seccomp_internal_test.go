@@ -15,7 +15,12 @@ import (
 // verdict runs the filter on one call, as the kernel would.
 func verdict(t *testing.T, archID uint32, nr int, args ...uint64) uint32 {
 	t.Helper()
-	raw, err := filter(false, false)
+	return verdictOf(t, false, false, archID, nr, args...)
+}
+
+func verdictOf(t *testing.T, build, single bool, archID uint32, nr int, args ...uint64) uint32 {
+	t.Helper()
+	raw, err := filter(build, single)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,6 +120,36 @@ func TestTheFilterNamesRealCalls(t *testing.T) {
 	for _, call := range append(denied, absent...) {
 		if !everywhere[call] && !newer[call] {
 			t.Errorf("%s is no system call", call)
+		}
+	}
+}
+
+// TestTheFilterOfABuild differs in what package managers need.
+func TestTheFilterOfABuild(t *testing.T) {
+	info, err := arch.GetInfo("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	native := uint32(info.ID)
+	errno := func(e unix.Errno) uint32 { return uint32(seccomp.ActionErrno) | uint32(e) }
+	allow := uint32(seccomp.ActionAllow)
+	for _, c := range []struct {
+		call          string
+		build, single bool
+		want          uint32
+	}{
+		{"chroot", false, false, errno(unix.EPERM)}, {"chroot", true, false, allow}, {"chroot", true, true, allow},
+		{"fchownat", false, false, allow}, {"fchownat", true, false, allow}, {"fchownat", true, true, errno(0)},
+		{"fchown", true, true, errno(0)}, {"fchmod", true, true, allow}, {"mount", true, true, errno(unix.EPERM)},
+		{"unshare", true, false, errno(unix.EPERM)}, {"setns", true, true, errno(unix.EPERM)}, {"bpf", true, false, errno(unix.EPERM)},
+		{"io_uring_setup", true, true, errno(unix.ENOSYS)}, {"clone3", true, false, errno(unix.ENOSYS)}, {"setresuid", true, true, allow},
+	} {
+		n, ok := info.SyscallNames[c.call]
+		if !ok {
+			t.Fatalf("no %s here", c.call)
+		}
+		if got := verdictOf(t, c.build, c.single, native, n); got != c.want {
+			t.Errorf("%+v: %x", c, got)
 		}
 	}
 }

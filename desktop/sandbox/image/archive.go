@@ -59,6 +59,10 @@ func (f *fetch) archive(ctx context.Context) (Rootfs, error) {
 	} else {
 		img, err = f.fromLayout()
 	}
+	var told *claudehub.Error
+	if err != nil && !errors.As(err, &told) {
+		err = fmt.Errorf("%w: %s", errBroken, err.Error()) // the file is whole, as scan saw: what is in it is not
+	}
 	if err != nil {
 		return Rootfs{}, err
 	}
@@ -100,21 +104,21 @@ func (f *fetch) plain(ctx context.Context, path string) (string, error) {
 		return "", err
 	}
 	defer out.Close()
-	if err := copyBounded(ctx, out, z, maxBytes); err != nil {
+	if err := copyBounded(ctx, out, z); err != nil {
 		return "", err
 	}
 	return out.Name(), out.Close()
 }
 
-// copyBounded copies until the end, a bound, or the context's.
-func copyBounded(ctx context.Context, w io.Writer, r io.Reader, most int64) error {
+// copyBounded copies until the end, maxBytes, or the context's end.
+func copyBounded(ctx context.Context, w io.Writer, r io.Reader) error {
 	buf := make([]byte, 256<<10)
 	for done := int64(0); ; {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
 		n, err := r.Read(buf)
-		if done += int64(n); done > most {
+		if done += int64(n); done > maxBytes {
 			return errTooBig
 		}
 		if _, err := w.Write(buf[:n]); err != nil {
@@ -172,7 +176,7 @@ func (f *fetch) part(ctx context.Context, name string, h *tar.Header, r io.Reade
 		return fmt.Errorf("%w: %s has %d MB", errBroken, name, h.Size>>20)
 	}
 	if h.Typeflag != tar.TypeReg || name != "index.json" && name != "oci-layout" && !blobName.MatchString(name) {
-		return copyBounded(ctx, io.Discard, r, maxBytes)
+		return copyBounded(ctx, io.Discard, r)
 	}
 	to := filepath.Join(f.work, "layout", filepath.FromSlash(name)) // one of the few names above, and no other
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
@@ -186,7 +190,7 @@ func (f *fetch) part(ctx context.Context, name string, h *tar.Header, r io.Reade
 		return err
 	}
 	defer out.Close()
-	if err := copyBounded(ctx, out, r, maxBytes); err != nil {
+	if err := copyBounded(ctx, out, r); err != nil {
 		return err
 	}
 	return out.Close()

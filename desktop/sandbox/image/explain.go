@@ -135,8 +135,12 @@ func (f *fetch) room(need int64) error {
 		return nil //nolint:nilerr // then writing tells
 	}
 	const reserve = 256 << 20
-	if free := int64(fs.Bavail) * int64(fs.Bsize); need+reserve > free {
+	if free := int64(fs.Bavail) * blockSize(&fs); need+reserve > free {
 		return claudehub.Errorf(claudehub.Unavailable, "The base image needs %d MB, and the Runner's disk has %d MB free. Reclaim space on the Runner's page, or free some, and build again.", (need+reserve)>>20, free>>20)
 	}
 	return nil
+}
+
+func blockSize(fs *unix.Statfs_t) int64 {
+	return int64(fs.Bsize) //nolint:unconvert // it is narrower on a Mac
 }

@@ -48,7 +48,7 @@ func (t *tree) addLayer(file *os.File, alive func() error) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("%w: %w", errBroken, err)
+			return fmt.Errorf("%w: %s", errBroken, err.Error()) // its own end is no cut: the digest was right
 		}
 		if err := t.add(h, portion{file, at.n, h.Size}); err != nil {
 			return err

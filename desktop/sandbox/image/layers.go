@@ -79,7 +79,7 @@ func (f *fetch) layer(ctx context.Context, l v1.Layer, want v1.Hash, report func
 		}
 		report()
 	}}
-	if err := copyBounded(ctx, io.MultiWriter(file, sum), got, maxBytes); err != nil {
+	if err := copyBounded(ctx, io.MultiWriter(file, sum), got); err != nil {
 		return nil, damaged(err)
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); want.Algorithm != "sha256" || got != want.Hex {
@@ -105,7 +105,8 @@ func (r *reported) Read(p []byte) (int, error) {
 // damaged marks errors that come of wrong bytes, and not of bytes that did not come.
 func damaged(err error) error {
 	var corrupt flate.CorruptInputError
-	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.As(err, &corrupt) || strings.Contains(err.Error(), "error verifying") {
+	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.As(err, &corrupt) ||
+		strings.Contains(err.Error(), "error verifying") || strings.Contains(err.Error(), "does not match expected size") {
 		return fmt.Errorf("%w: %w", errMismatch, err)
 	}
 	return err

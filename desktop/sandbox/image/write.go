@@ -6,8 +6,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"maps"
 	"os"
@@ -27,7 +27,7 @@ type writer struct {
 
 // write writes the tree to a new file and returns the digest of it. The same tree makes the same bytes.
 func (t *tree) write(ctx context.Context, file *os.File, progress func(done, total int64)) (digest string, err error) {
-	var sum hash.Hash = sha256.New()
+	sum := sha256.New()
 	out := bufio.NewWriterSize(io.MultiWriter(file, sum), 1<<20)
 	w := &writer{
 		tar: tar.NewWriter(out), alive: func() error { return context.Cause(ctx) },
@@ -112,10 +112,10 @@ func (w *writer) bytes(i *inode) error {
 				return err
 			}
 		}
-		if err == io.EOF && left > 0 { //nolint:errorlint // a reader's own end
+		if errors.Is(err, io.EOF) && left > 0 {
 			return errChanged
 		}
-		if err != nil && err != io.EOF { //nolint:errorlint // as above
+		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
 	}
