@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"claude-hub/desktop/sandbox"
 	"claude-hub/internal/claudehub"
 	"claude-hub/internal/wire"
 )
@@ -265,6 +266,36 @@ func TestBuildsThatTheHubDoesNotKnow(t *testing.T) {
 		all, err := c.state.Builds(t.Context())
 		return err == nil && len(all) == 0 && c.cfg.Builder.LogSize(id) == 0
 	})
+}
+
+// TestImageThatIsGone: a Session whose image was removed meanwhile has it made again.
+func TestImageThatIsGone(t *testing.T) {
+	c := newComputer(t)
+	c.start()
+	env := environment(built("echo made > /made"))
+	id := c.session()
+	c.hub.wish(id, func(d *wire.DesiredSession) { d.Environment = env })
+	c.hub.awaitPhase(t, id, claudehub.PhaseAwake)
+	c.hub.wish(id, func(d *wire.DesiredSession) { d.Desired, d.Generation = claudehub.WantAsleep, 2 })
+	c.hub.awaitPhase(t, id, claudehub.PhaseAsleep)
+	must(t, c.backend.Remove(t.Context(), sandbox.ID(id)))
+	images, err := c.backend.Images(t.Context())
+	must(t, err)
+	removed := 0
+	for _, i := range images {
+		if strings.HasPrefix(string(i.Image), "env-") {
+			must(t, c.backend.RemoveImage(t.Context(), i.Image))
+			removed++
+		}
+	}
+	if removed != 1 {
+		t.Fatalf("images: %+v", images)
+	}
+	c.hub.wish(id, func(d *wire.DesiredSession) { d.Desired, d.Generation = claudehub.WantAwake, 3 })
+	c.hub.awaitPhase(t, id, claudehub.PhaseAwake)
+	if got := c.run(id, "cat /made"); got != "made" {
+		t.Errorf("in the Session %q", got)
+	}
 }
 
 // inBox runs a shell command in a Sandbox that is no Session's own.

@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -28,7 +29,7 @@ type gitServer struct {
 func newGitServer(t *testing.T) *gitServer {
 	t.Helper()
 	dir := t.TempDir()
-	script := `git init -q -b main work && cd work && echo text > file && git add . &&
+	script := `git init -q -b main work && cd work && echo text > file && echo "{}" > .devcontainer.json && git add . &&
 		git -c user.name=a -c user.email=a@example.org commit -q -m one && git clone -q --bare . ../repo.git && git -C ../repo.git update-server-info`
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
 	cmd.Dir = dir
@@ -88,6 +89,15 @@ func TestCloneFailsAndIsRetried(t *testing.T) {
 	if got := c.run(id, "cat /workspace/file && git -C /workspace status --porcelain"); got != "text" {
 		t.Errorf("cloned: %q", got)
 	}
+	c.hub.told(t, "its devcontainer", func() bool {
+		for _, e := range c.hub.events {
+			var d wire.Devcontainer
+			if e.Kind == wire.ReportDevcontainer && json.Unmarshal([]byte(e.Text), &d) == nil && d.Path == ".devcontainer.json" && d.JSON == "{}\n" {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // TestCancelInMidClone ends the step at once; what it left is wiped by the next, and work is not.

@@ -28,7 +28,7 @@ func (s *session) enterSandbox(ctx context.Context, d wire.DesiredSession, progr
 	}
 	const tries = 2 // an image that was collected between its making and the start is made again
 	for try := 1; ; try++ {
-		image, err := s.image(ctx, d, recipe)
+		image, err := s.image(ctx, d, recipe, try > 1)
 		if err != nil {
 			return err
 		}
@@ -64,14 +64,14 @@ func (s *session) collected(ctx context.Context, image sandbox.Image) bool {
 }
 
 // image is what the Session's Sandbox starts from; "" where the machine's own system is all that is asked for. It waits
-// for a build, its own or one that is under way, and shows how far that is.
-func (s *session) image(ctx context.Context, d wire.DesiredSession, recipe claudehub.Recipe) (sandbox.Image, error) {
+// for a build, its own or one that is under way, and shows how far that is. With again it is made although it was there.
+func (s *session) image(ctx context.Context, d wire.DesiredSession, recipe claudehub.Recipe, again bool) (sandbox.Image, error) {
 	if !recipe.Builds() && !s.on.cfg.Backend.NeedsBase() {
 		return "", nil
 	}
 	var image sandbox.Image
 	err := s.step(ctx, claudehub.PhasePreparing, stepEnvironment, environmentLimit, func(ctx context.Context, progress func(string, float64)) error {
-		want := wire.DesiredBuild{ID: claudehub.NewBuildID(), Recipe: recipe}
+		want := wire.DesiredBuild{ID: claudehub.NewBuildID(), Recipe: recipe, Again: again}
 		if d.Environment != nil {
 			want.Environment = d.Environment.EnvironmentRef
 		}

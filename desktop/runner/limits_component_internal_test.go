@@ -217,3 +217,32 @@ func TestLeakingClaude(t *testing.T) {
 		t.Errorf("%q, %v", b, err)
 	}
 }
+
+// TestMemoryAlarm: a person is told, once, when something in the Session nears the limit; Claude, which is not it, goes on.
+func TestMemoryAlarm(t *testing.T) {
+	c := newComputer(t)
+	c.adjust = func(r *Runner) { r.parts.figuresTime, r.parts.alarmTime = 100*time.Millisecond, 300*time.Millisecond }
+	c.start()
+	id := c.session()
+	c.hub.wish(id, onEnvironment(func(r *claudehub.Recipe) { r.Memory = claudehub.MinMemory }))
+	c.hub.awaitPhase(t, id, claudehub.PhaseAwake)
+	life := c.life(id)
+	c.run(id, `setsid perl -e 'open F, "/dev/zero"; sysread F, $x, 475000000; sleep 1000' >/dev/null 2>&1 & exit 0`)
+	o := c.hub.await(t, id, "the alarm", func(o claudehub.Observed) bool { return strings.Contains(o.Notice, "of the 512 MB of memory") })
+	if o.Phase != claudehub.PhaseAwake || c.life(id) != life {
+		t.Errorf("life %s became %s: %+v", life, c.life(id), o)
+	}
+	c.run(id, "pkill perl")
+	c.hub.await(t, id, "less memory", func(o claudehub.Observed) bool { return o.Figures.Memory < 100<<20 })
+	notices := 0
+	c.hub.mu.Lock()
+	defer c.hub.mu.Unlock()
+	for _, e := range c.hub.events {
+		if e.Kind == wire.ReportNotice {
+			notices++
+		}
+	}
+	if notices != 1 {
+		t.Errorf("%d notices", notices)
+	}
+}
