@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,7 +26,8 @@ func vmPid(t testing.TB, id sandbox.ID) int {
 	for _, p := range procs {
 		raw, _ := os.ReadFile(p)
 		args := strings.Split(string(raw), "\x00")
-		if len(args) > 3 && args[1] == "sandbox" && strings.HasSuffix(args[3], "-"+string(id)) {
+		name := slices.Index(args, "--name") + 1
+		if len(args) > 3 && args[1] == "sandbox" && name > 0 && args[name] == msbName(id) {
 			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(p)))
 			if err != nil {
 				t.Fatal(err)
@@ -33,6 +35,7 @@ func vmPid(t testing.TB, id sandbox.ID) int {
 			return pid
 		}
 	}
+	t.Fatalf("no VM of %s runs", id)
 	return 0
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"claude-hub/desktop/sandbox"
@@ -189,6 +190,9 @@ func (l *launch) start(ctx context.Context) error {
 func (l *launch) undo(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, l.b.times(callTimeout))
 	defer cancel()
+	if said := l.b.logTail(l.spec.ID); said != "" { // soon it is gone
+		l.b.log.Error("a VM did not start", "sandbox", l.spec.ID, "said", said)
+	}
 	err := l.b.kill(ctx, l.spec.ID)
 	if !l.known {
 		err = errors.Join(err, l.b.discard(ctx, l.spec.ID), l.b.closeDoor(l.spec.ID), os.RemoveAll(l.box.dir))
@@ -196,6 +200,18 @@ func (l *launch) undo(ctx context.Context) {
 	if err != nil {
 		l.b.log.Error("a half-started Sandbox left something behind", "sandbox", l.spec.ID, "error", err)
 	}
+}
+
+// logTail is the end of what msb and the guest's kernel wrote about a VM's start. No command's output is among it.
+func (b *Backend) logTail(id sandbox.ID) string {
+	var all strings.Builder
+	for _, name := range []string{"boot-error.json", "runtime.log", "kernel.log"} {
+		raw, err := os.ReadFile(filepath.Join(b.disk(id), "logs", name))
+		if err == nil && len(raw) > 0 {
+			fmt.Fprintf(&all, "%s: %s\n", name, tail(raw))
+		}
+	}
+	return all.String()
 }
 
 // registered tells whether msb knows the VM and has its disk. msb looks at the process, too, and so notes a VM that
