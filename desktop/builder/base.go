@@ -52,7 +52,7 @@ func (m *making) prepare(ctx context.Context) (base baseRecord, tools toolsRecor
 func (m *making) fetch(ctx context.Context, from claudehub.Base) (baseRecord, claudehub.BuildStepState, error) {
 	key, err := m.b.o.Identify(ctx, from)
 	if err != nil {
-		return baseRecord{}, "", err
+		return m.lastKnown(ctx, from, err)
 	}
 	if key != "" {
 		key = string(from.Kind) + " " + key
@@ -67,7 +67,7 @@ func (m *making) fetch(ctx context.Context, from claudehub.Base) (baseRecord, cl
 			return r, claudehub.StepCached, m.saveBase(key, r)
 		}
 	}
-	out := m.log.section(linesShare, nil)
+	out := m.log.section(baseShare, nil)
 	said := ""
 	root, err := m.b.o.Fetch(ctx, from, m.b.fetchDir(), func(p image.Progress) {
 		if p.Step != said {
@@ -98,6 +98,34 @@ func (m *making) fetch(ctx context.Context, from claudehub.Base) (baseRecord, cl
 		key = string(from.Kind) + " " + from.Ref
 	}
 	return r, claudehub.StepDone, m.saveBase(key, r)
+}
+
+// lastKnown is the base as it was when its registry last answered: a machine without a network still builds.
+func (m *making) lastKnown(ctx context.Context, from claudehub.Base, why error) (last baseRecord, state claudehub.BuildStepState, err error) {
+	if claudehub.CodeOf(why) != claudehub.Unavailable && claudehub.CodeOf(why) != claudehub.TooMany {
+		return last, "", why
+	}
+	key := ""
+	m.b.state.read(func(all *records) {
+		for k, r := range all.Bases {
+			if r.Name == from.Ref && strings.HasPrefix(k, string(from.Kind)+" ") && r.Used.After(last.Used) {
+				key, last = k, r
+			}
+		}
+	})
+	if key == "" {
+		return last, "", why
+	}
+	has, err := m.b.has(ctx, last.Image)
+	if err != nil {
+		return last, "", err
+	}
+	if !has {
+		return last, "", why
+	}
+	m.log.line("   " + claudehub.MessageOf(why))
+	m.log.line("   The copy that is here is used.")
+	return last, claudehub.StepCached, m.saveBase(key, last)
 }
 
 func (m *making) saveBase(key string, r baseRecord) error {

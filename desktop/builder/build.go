@@ -41,6 +41,11 @@ const (
 	stopGrace  = 3 * time.Second
 )
 
+// within bounds what is asked of a Backend.
+func (b *Builder) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, time.Duration(float64(d)*b.o.Patience), errNoAnswer)
+}
+
 // build runs one job to its end.
 func (b *Builder) build(run context.Context, j *job) {
 	ctx, end := context.WithCancelCause(run)
@@ -318,7 +323,7 @@ func (m *making) spec(id sandbox.ID, img sandbox.Image) sandbox.Spec {
 
 // start brings a Sandbox up, which clear removes.
 func (m *making) start(ctx context.Context, spec sandbox.Spec) error {
-	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	ctx, cancel := m.b.within(ctx, startLimit)
 	defer cancel()
 	m.boxes = append(m.boxes, spec.ID)
 	if err := m.b.o.Backend.Start(ctx, spec); err != nil {
@@ -329,7 +334,7 @@ func (m *making) start(ctx context.Context, spec sandbox.Spec) error {
 
 // remove removes a Sandbox.
 func (m *making) remove(ctx context.Context, id sandbox.ID) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clearLimit)
+	ctx, cancel := m.b.within(context.WithoutCancel(ctx), clearLimit)
 	defer cancel()
 	if err := m.b.o.Backend.Remove(ctx, id); err != nil {
 		return fmt.Errorf("remove sandbox: %w", err)
@@ -346,7 +351,7 @@ func (m *making) remove(ctx context.Context, id sandbox.ID) error {
 // clear leaves nothing of a build running: a failed script's Sandbox is stopped and kept, all others are removed. An
 // Image that did not pass is removed too.
 func (m *making) clear(ctx context.Context, err error) {
-	ctx, cancel := context.WithTimeout(ctx, clearLimit)
+	ctx, cancel := m.b.within(ctx, clearLimit)
 	defer cancel()
 	keep := sandbox.ID("")
 	if t, ok := err.(*trouble); ok && t.kept && m.keep != nil { //nolint:errorlint // try makes it one

@@ -34,6 +34,7 @@ type Options struct {
 	Limit    time.Duration // of one build; zero is claudehub.BuildLimit
 	Keep     time.Duration // of a failed one's Sandbox; zero is claudehub.KeepFailed
 	Parallel int           // builds at a time; zero is two
+	Patience float64       // multiplies deadlines, but for Limit and Keep, on a slow machine; zero is one
 	Log      *slog.Logger  // nil is slog.Default
 	Now      func() time.Time
 }
@@ -90,6 +91,9 @@ func New(o Options) (*Builder, error) {
 	}
 	if o.Keep <= 0 {
 		o.Keep = claudehub.KeepFailed
+	}
+	if o.Patience < 1 {
+		o.Patience = 1
 	}
 	if o.Parallel <= 0 {
 		o.Parallel = 2

@@ -17,7 +17,7 @@ import (
 // command runs a command to its end, with both outputs in out. Its input is over at once, so that what asks for some fails
 // and does not wait. A context that ends kills it.
 func (m *making) command(ctx context.Context, box sandbox.ID, cmd sandbox.Command, in io.Reader, out io.Writer) (int, error) {
-	starting, cancel := context.WithTimeout(ctx, execLimit)
+	starting, cancel := m.b.within(ctx, execLimit)
 	p, err := m.b.o.Backend.Exec(starting, box, cmd)
 	cancel()
 	if err != nil {
@@ -65,7 +65,7 @@ const askBytes = 64 << 10
 
 // ask is command for a short command: it returns what it printed.
 func (m *making) ask(ctx context.Context, box sandbox.ID, cmd sandbox.Command) (string, int, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, execLimit, errNoAnswer)
+	ctx, cancel := m.b.within(ctx, execLimit)
 	defer cancel()
 	var out bounded
 	code, err := m.command(ctx, box, cmd, nil, &out)
@@ -106,6 +106,7 @@ exec sh -e ` + scriptPath + ` "$@"
 
 // script runs a script as root in a build's Sandbox.
 func (m *making) script(ctx context.Context, box sandbox.ID, text string, args, env []string, out io.Writer) (int, error) {
+	text = strings.ReplaceAll(text, "\r\n", "\n") // as browsers write lines
 	for path, content := range map[string]string{scriptPath: text, trapPath: trap} {
 		if err := m.place(ctx, box, path, content); err != nil {
 			return -1, err
@@ -119,7 +120,7 @@ func (m *making) script(ctx context.Context, box sandbox.ID, text string, args, 
 
 // place writes a file in a Sandbox.
 func (m *making) place(ctx context.Context, box sandbox.ID, path, content string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, execLimit, errNoAnswer)
+	ctx, cancel := m.b.within(ctx, execLimit)
 	defer cancel()
 	var said bounded
 	code, err := m.command(ctx, box, sandbox.Command{
@@ -178,7 +179,7 @@ func (m *making) watch(ctx context.Context, box sandbox.ID, end context.CancelCa
 
 // stop ends a Sandbox's processes.
 func (m *making) stop(ctx context.Context, box sandbox.ID) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clearLimit)
+	ctx, cancel := m.b.within(context.WithoutCancel(ctx), clearLimit)
 	defer cancel()
 	return m.b.o.Backend.Stop(ctx, box, stopGrace)
 }

@@ -108,7 +108,7 @@ func (b *Builder) expire(ctx context.Context) error {
 	})
 	var errs []error
 	for _, id := range due {
-		bounded, cancel := context.WithTimeout(ctx, clearLimit)
+		bounded, cancel := b.within(ctx, clearLimit)
 		errs = append(errs, b.ReleaseKept(bounded, id))
 		cancel()
 	}

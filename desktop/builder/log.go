@@ -14,8 +14,10 @@ import (
 // Shares of a log. Small steps have room of their own, so that a loud script does not drown them.
 const (
 	linesShare = 128 << 10
+	baseShare  = 8 << 10
 	toolsShare = 512 << 10
-	setupShare = claudehub.MaxBuildLog - linesShare - toolsShare
+	smokeShare = 64 << 10
+	setupShare = claudehub.MaxBuildLog - linesShare - baseShare - toolsShare - smokeShare - 4<<10 // what says how much is left out
 	tailBytes  = 4 << 10
 )
 

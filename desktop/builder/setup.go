@@ -72,6 +72,9 @@ func (m *making) scriptFailed(code int) error {
 	default:
 		t.Reason = fmt.Sprintf("The setup script ended with exit code %d.", code)
 	}
+	if strings.Contains(tail, "No space left on device") {
+		t.Fix = "The disk was full: give the Environment more, or have the script remove what it needs no more (caches, sources)."
+	}
 	if t.Fix == "" {
 		t.Fix = "See the log's end, correct the script and build again, or look inside the Sandbox, which is kept for a while."
 	}

@@ -330,3 +330,35 @@ func TestABuilderThatStopsEndsItsBuilds(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
+
+// TestARegistryThatIsAway: what was fetched before is used, and the log says so.
+func TestARegistryThatIsAway(t *testing.T) {
+	away := false
+	y := newYard(t, func(o *builder.Options) {
+		o.Identify = func(context.Context, claudehub.Base) (string, error) {
+			if away {
+				return "", claudehub.Errorf(claudehub.Unavailable, "The registry did not answer. Check the network.")
+			}
+			return "sha256:of-the-registry", nil
+		}
+		o.Fetch = func(ctx context.Context, _ claudehub.Base, dir string, progress func(image.Progress)) (image.Rootfs, error) {
+			return image.Fetch(ctx, claudehub.Base{Kind: claudehub.BaseDirectory, Ref: root}, dir, progress)
+		}
+	})
+	rec := recipe("true")
+	rec.Base = claudehub.Base{Kind: claudehub.BaseRegistry, Ref: "example.org/base:1"}
+	r, _ := request(rec)
+	y.must(r)
+	away = true
+	rec.Setup = "echo more\r\necho crlf\r\n"
+	r, w := request(rec)
+	y.must(r)
+	if log := y.log(r.ID); !strings.Contains(log, "The copy that is here is used") || w.last().Steps[0].State != claudehub.StepCached || !strings.Contains(log, "more\ncrlf\n") {
+		t.Errorf("%s\n%+v", log, w.last())
+	}
+	rec.Base.Ref = "example.org/other:1"
+	r, _ = request(rec)
+	if f := y.fails(r); !strings.Contains(f.Failure.Reason, "did not answer") || !f.Failure.Retry {
+		t.Errorf("%+v", f.Failure)
+	}
+}

@@ -17,7 +17,7 @@ func (m *making) smoke(ctx context.Context, base baseRecord) (claudehub.BuildSte
 	if err := m.start(ctx, spec); err != nil {
 		return "", "", err
 	}
-	out := m.log.section(linesShare/2, nil)
+	out := m.log.section(smokeShare, nil)
 	var found []string
 	for _, cmd := range []sandbox.Command{
 		{Path: "tmux", Args: []string{"-V"}}, {Path: "git", Args: []string{"--version"}}, {Path: "gh", Args: []string{"--version"}},

@@ -151,3 +151,20 @@ func BenchmarkStartAndRemove(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkStartOfAnImage is the same of an Image, and of a build's copy of it.
+func BenchmarkStartOfAnImage(b *testing.B) {
+	back, _ := imported(b)
+	for name, spec := range map[string]sandbox.Spec{"image": {ID: "i", Image: "base"}, "build": {ID: "b", Image: "base", Build: true}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if err := back.Start(b.Context(), spec); err != nil {
+					b.Fatal(err)
+				}
+				if err := back.Remove(b.Context(), spec.ID); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

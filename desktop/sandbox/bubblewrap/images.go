@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"claude-hub/desktop/sandbox"
 	"claude-hub/internal/claudehub"
 )
@@ -124,8 +126,24 @@ func (b *Backend) makeImage(ctx context.Context, name sandbox.Image, note imageN
 	if err := os.WriteFile(filepath.Join(work, "image.json"), raw, 0o600); err != nil {
 		return full(err, b.state)
 	}
+	if err := flush(work); err != nil {
+		return full(err, b.state)
+	}
 	if err := os.Rename(work, filepath.Join(b.images(), string(name))); err != nil {
 		return full(err, b.state)
+	}
+	return nil
+}
+
+// flush brings a folder's file system to the disk: an Image that has its name is whole, also after a power cut.
+func flush(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("flush image: %w", err)
+	}
+	defer f.Close()
+	if err := unix.Syncfs(int(f.Fd())); err != nil {
+		return fmt.Errorf("flush image: %w", err)
 	}
 	return nil
 }
