@@ -16,17 +16,21 @@ const dim = 64;
 // Colour and weight are kept. All else that a terminal would act on is not for a log: cursor moves, titles, hyperlinks.
 // The patterns are put together from strings, as control characters are what they look for.
 const esc = '\\x1b';
+const low = '\\x00-\\x08';
 const others = new RegExp(
   [
     `${esc}\\[[0-?]*[ -/]*[@-ln-~]`, // control sequences that do not end with m
     `${esc}\\[[0-?]*[ -/]+m`,
     `${esc}[\\]P_^X][^\\x07\\x1b]*(?:\\x07|${esc}\\\\)?`, // strings: titles, links
     `${esc}[ -/]*[0-Zc-~\\\\]`,
-    '[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1a\\x1c-\\x1f\\x7f]',
+    `[${low}\\x0b\\x0c\\x0e-\\x1a\\x1c-\\x1f\\x7f]`,
   ].join('|'),
   'g',
 );
 const sgr = new RegExp(`${esc}\\[([0-9;:]*)m`, 'g');
+
+/** control finds what is not plain text, but for line ends and tabs. */
+export const control = new RegExp(`[${low}\\x0b-\\x1f\\x7f]`);
 
 /** strip takes away what a log does not show. Colours stay, as escape sequences. */
 export function strip(text: string): string {

@@ -62,8 +62,8 @@ describe('LogBuffer', () => {
     const line = utf8.encode('x'.repeat(64 << 10));
     for (let at = 0; at < 4 << 20; at += line.length) long.add(at, line);
     expect(long.rows(0, 1)[0]?.text.length).toBeLessThan(5000);
-    expect(performance.now() - before).toBeLessThan(4000);
-  });
+    expect(performance.now() - before).toBeLessThan(20_000); // a fraction of a second; quadratic, it would be minutes
+  }, 30_000);
 });
 
 describe('pieces', () => {

@@ -1,4 +1,4 @@
-import { after, bare, plain, strip } from './ansi';
+import { after, bare, control, plain, strip } from './ansi';
 
 const maxLines = 200_000; // lines that are kept to be shown; the file has all
 const maxLine = 4000; // characters of one line that are shown
@@ -15,7 +15,8 @@ export interface Row {
  * write over a line, escape sequences. It is made for megabytes: adding costs what is added, not what is there.
  */
 export class LogBuffer {
-  #rows: Row[] = [];
+  #texts: string[] = [];
+  #styles: number[] = []; // what holds at the start of each
   #starts: number[] = [0]; // where in the log each row begins, and the unfinished one
   #decoder = new TextDecoder();
   #rest = ''; // the line that has not ended yet
@@ -35,7 +36,7 @@ export class LogBuffer {
 
   /** length counts the lines, the unfinished one included. */
   get length(): number {
-    return this.#rows.length + (this.#rest === '' ? 0 : 1);
+    return this.#texts.length + (this.#rest === '' ? 0 : 1);
   }
 
   /** add takes bytes that begin at an offset of the log. What is here already is left out; a hole is refused. */
@@ -50,8 +51,8 @@ export class LogBuffer {
 
   /** rows gives the lines of a window. */
   rows(from: number, to: number): Row[] {
-    const out = this.#rows.slice(from, to);
-    if (to > this.#rows.length && this.#rest !== '') out.push(this.#row(this.#rest));
+    const out = this.#texts.slice(from, to).map((text, i) => ({ text, style: this.#styles[from + i] ?? plain }));
+    if (to > this.#texts.length && this.#rest !== '') out.push({ text: shown(this.#rest), style: this.#style });
     return out;
   }
 
@@ -69,13 +70,15 @@ export class LogBuffer {
 
   /** text is all that is here, without colours. */
   text(): string {
-    const lines = this.#rows.map((r) => bare(r.text));
-    if (this.#rest !== '') lines.push(bare(this.#row(this.#rest).text));
+    const lines = this.#texts.map(bare);
+    if (this.#rest !== '') lines.push(bare(shown(this.#rest)));
     return lines.join('\n');
   }
 
   #take(text: string) {
-    const lines = (this.#rest + text).split('\n');
+    const whole = this.#rest + text;
+    const simple = !control.test(whole); // most output is: nothing to take out, nothing that changes the style
+    const lines = whole.split('\n');
     this.#rest = lines.pop() ?? '';
     // A bar that writes over its own line a thousand times is one line.
     if (this.#rest.length > 4 * maxLine) {
@@ -83,26 +86,28 @@ export class LogBuffer {
       this.#rest = overwritten(this.#rest).slice(0, 4 * maxLine) + over;
     }
     for (const line of lines) {
-      const row = this.#row(line);
-      this.#rows.push(row);
-      this.#style = after(row.text, this.#style);
+      const row = simple && line.length <= maxLine ? line : shown(line);
+      this.#texts.push(row);
+      this.#styles.push(this.#style);
+      if (!simple) this.#style = after(row, this.#style);
     }
-    const over = this.#rows.length - maxLines;
+    const over = this.#texts.length - maxLines;
     if (over > 0) {
       // In large bites: taking one line at a time from the front would move all of them each time.
       const bite = over + maxLines / 10;
-      this.#rows.splice(0, bite);
+      this.#texts.splice(0, bite);
+      this.#styles.splice(0, bite);
       this.#starts.splice(0, bite);
       this.#dropped += bite;
     }
   }
+}
 
-  #row(line: string): Row {
-    const text = strip(overwritten(line));
-    const cut =
-      text.length > maxLine ? `${text.slice(0, maxLine)}\x1b[0m … ${text.length - maxLine} more characters` : text;
-    return { text: cut, style: this.#style };
-  }
+/** shown is a line as it is drawn. */
+function shown(line: string): string {
+  const text = strip(overwritten(line));
+  if (text.length <= maxLine) return text;
+  return `${text.slice(0, maxLine)}\x1b[0m … ${text.length - maxLine} more characters`;
 }
 
 /** overwritten is what stands on a line after its carriage returns. A last one, or one before the line's end, writes nothing. */

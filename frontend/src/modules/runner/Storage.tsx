@@ -90,7 +90,9 @@ function Items({ runner }: { runner: Runner }) {
                     ? `by ${i.sessions} ${i.sessions === 1 ? 'Session' : 'Sessions'}`
                     : i.used
                       ? `${ago(Date.parse(i.used), now)} ago`
-                      : 'never'}
+                      : i.kind === 'image' || i.kind === 'base'
+                        ? 'never'
+                        : '–'}
                 </td>
               </tr>
             ))}

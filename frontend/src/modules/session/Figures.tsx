@@ -6,7 +6,8 @@ import classes from './Drawer.module.css';
 /** FigureBars are what a Session takes of its machine, against its limits. */
 export function FigureBars({ session, stale }: { session: Session; stale: boolean }) {
   const figures = figuresOf(session.observed.figures, session.observed.phase === 'awake');
-  if (figures.length === 0) return null;
+  const awake = session.observed.phase === 'awake';
+  if (figures.length === 0 && !awake) return null;
   return (
     <section className={classes.figures} aria-label="What it takes" data-stale={stale} data-testid="figures">
       {figures.map((f) => (
@@ -32,6 +33,7 @@ export function FigureBars({ session, stale }: { session: Session; stale: boolea
           <span className={classes.number}>{f.text}</span>
         </div>
       ))}
+      {figures.length === 0 && <p className={classes.quiet}>Not measured yet.</p>}
       {stale && <p className={classes.quiet}>As last reported: there is no link to its Runner now.</p>}
     </section>
   );

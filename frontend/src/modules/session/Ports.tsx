@@ -32,12 +32,14 @@ export function Ports({ session, runner }: Props) {
   const machine = runner?.name ?? 'the Runner’s machine';
   const awake = session.observed.phase === 'awake';
   const linked = runner?.link.state === 'up';
+  const gone = session.desired === 'archived' || session.desired === 'deleted';
   const busy = forward.isPending || stop.isPending;
   return (
     <div className={classes.page}>
       {!awake && (
         <Text c="dimmed" size="sm">
-          The Session is not awake: nothing listens in it. What is forwarded is opened again when it wakes.
+          The Session is not awake: nothing listens in it.
+          {lines.length > 0 && !gone && ' What is forwarded is opened again when it wakes.'}
         </Text>
       )}
       {awake && !linked && (
@@ -50,7 +52,7 @@ export function Ports({ session, runner }: Props) {
           Nothing listens in the Sandbox yet. When Claude starts a dev server, its port appears here.
         </Text>
       )}
-      {lines.length > 0 && (
+      {lines.length > 0 && !gone && (
         <ul className={classes.list} data-stale={!awake || !linked}>
           {lines.map((l) => (
             <Line
@@ -65,12 +67,12 @@ export function Ports({ session, runner }: Props) {
           ))}
         </ul>
       )}
-      {lines.some((l) => l.wanted) && (
+      {lines.some((l) => l.wanted) && !gone && (
         <p className={classes.quiet}>
           A forwarded port opens in a browser <b>on {machine}</b>, and nowhere else: it is on that machine’s loopback.
         </p>
       )}
-      {session.desired !== 'archived' && <Another busy={busy} forward={(f) => forward.mutate(f)} />}
+      {!gone && <Another busy={busy} forward={(f) => forward.mutate(f)} />}
     </div>
   );
 }

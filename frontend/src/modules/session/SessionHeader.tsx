@@ -31,7 +31,7 @@ export function SessionHeader({ session, status }: Props) {
         <StatusMark status={status} />
       </span>
       <span className={classes.tools}>
-        {session.kind !== 'look' && (
+        {session.kind !== 'look' && session.desired !== 'deleted' && (
           <span className={classes.settings}>
             <Setting kind="model" session={session} />
             <Setting kind="effort" session={session} />

@@ -15,6 +15,7 @@ it('tells everything of one that is awake, and warns near a limit', () => {
 it('tells only the disk of one that sleeps, and nothing when nothing is known', () => {
   expect(figuresOf(f, false).map((x) => x.label)).toEqual(['Disk']);
   expect(figuresOf({ ...f, disk: 0 }, false)).toEqual([]);
+  expect(figuresOf({ ...f, memory: 0, disk: 0 }, true)).toEqual([]);
 });
 
 it('does not go over the end of its bar', () => {

@@ -11,14 +11,17 @@ export interface Figure {
   high: boolean;
 }
 
-/** figuresOf says what a Session takes. CPU and memory are told only of one that is awake. */
+/**
+ * figuresOf says what a Session takes. CPU and memory are told only of one that is awake; without memory it was not
+ * measured yet: nothing runs in none.
+ */
 export function figuresOf(f: Figures, awake: boolean): Figure[] {
   const out: Figure[] = [];
-  if (awake) {
+  if (awake && f.memory > 0) {
     out.push(figure('CPU', f.cpu, f.cpus, (n) => n.toFixed(n < 10 ? 1 : 0), f.cpus === 1 ? 'CPU' : 'CPUs', 2));
     out.push(figure('Memory', f.memory, f.memory_limit, bytes, '', 0.9));
   }
-  if (awake || f.disk > 0) out.push(figure('Disk', f.disk, f.disk_limit, bytes, '', 0.9));
+  if (f.disk > 0) out.push(figure('Disk', f.disk, f.disk_limit, bytes, '', 0.9));
   return out;
 }
 
