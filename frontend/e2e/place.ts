@@ -52,7 +52,9 @@ function emulated(run: string): Place {
     backend: 'microsandbox',
     home: '/srv/story',
     prepare: (folder, cold) =>
-      void there(`rm -rf ${folder} && mkdir -p -m 700 ${folder}/runner && chmod 700 ${folder}/runner
+      // What a story before left hanging ends here.
+      void there(`pkill -9 -f '[m]sb sandbox' ; pkill -9 -f '/srv/bin/[c]laude-hub-runner'; sleep 0.5
+        rm -rf ${folder} && mkdir -p -m 700 ${folder}/runner && chmod 700 ${folder}/runner
         ${cold ? '' : `[ ! -e ${warm} ] || cp -a --sparse=always ${warm}/. ${folder}/runner/`}`),
     fromSandbox: (address) => address.replace('127.0.0.1', 'host.microsandbox.internal'),
     bin: '/srv/bin',

@@ -14,7 +14,8 @@ export default async function setup(): Promise<void> {
     await visitor.signIn(rig.signInLink());
     const { api } = visitor;
     const id = await api.start('Warms up');
-    await api.observe(id, 'started once', (s) => s.observed.phase === 'awake', 400);
+    // Its image is there once its own Sandbox starts.
+    await api.observe(id, 'starting', (s) => ['starting', 'awake'].includes(s.observed.phase), 400);
     await api.act(id, 'archive');
     await eventually('its Sandbox to be gone', () => rig.runnerCommand(['sandboxes', 'list']).trim() === '', 60);
     await rig.runner.end();
