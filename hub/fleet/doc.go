@@ -3,6 +3,8 @@
 //
 // It promises that a change is stored, whole, before anyone hears of it; that changes of one Runner's Sessions have
 // rising numbers without a gap that could hide one; that a request repeated with its key happens once; that states of
-// prompts follow claudehub's rules; and that what is absent and what is not yours look alike. Nothing here waits for a
-// Runner: desired state is kept until the Runner comes for it. Every error a person may see is a *claudehub.Error.
+// prompts follow claudehub's rules, and states of builds never go back; that a Variable's value is sealed before it is
+// stored, and opened for its person when it is no secret, and for the Runner of a Session that starts; that what Runners
+// say is bounded; and that what is absent and what is not yours look alike. Nothing here waits for a Runner: desired
+// state is kept until the Runner comes for it. Every error a person may see is a *claudehub.Error.
 package fleet

@@ -169,9 +169,11 @@ func (q Q) SetLink(ctx context.Context, id claudehub.RunnerID, link claudehub.Li
 		link.State, micros(link.Since), l.Instance, l.Host, l.Hub, micros(l.Since), micros(l.Renewed), id)
 }
 
-// RenewLeases moves the time of all live leases of one Hub process forward: one write, however many Runners it has.
+// RenewLeases moves the time of all live leases of one Hub process forward: one write, however many Runners it has. It
+// takes them in the order in which others take several, so that they wait for each other in one direction alone.
 func (q Q) RenewLeases(ctx context.Context, hub string, now time.Time) error {
-	_, err := q.exec(ctx, `UPDATE runners SET lease_renewed = ? WHERE lease_hub = ? AND link_state = ?`,
+	_, err := q.exec(ctx, `UPDATE runners SET lease_renewed = ? WHERE id IN
+		(SELECT id FROM runners WHERE lease_hub = ? AND link_state = ? ORDER BY id`+q.row+`)`,
 		micros(now), hub, claudehub.LinkUp)
 	return err
 }

@@ -104,7 +104,8 @@ func (q Q) VariableMarks(ctx context.Context, owner claudehub.PersonID, targets 
 		return nil, fold(err)
 	}
 	var out []VariableMark
-	return out, q.all(ctx, &out, query, args...)
+	err = q.all(ctx, &out, query, args...)
+	return out, err
 }
 
 // RepoCount is how many Variables a repository has.
