@@ -50,7 +50,7 @@ func TestRigImages(t *testing.T) {
 	began = time.Now()
 	start(t, b, user)
 	t.Logf("start from a committed image %v", time.Since(began).Round(time.Millisecond))
-	if got := sh(t, b, user.ID, "cat /opt/built; echo mine >/opt/built; stat -c %s /opt/five; df -m / | awk 'END {print ($2 > 18000)}'"); got != "built\n5000000\n1" {
+	if got := sh(t, b, user.ID, "cat /opt/built; echo mine >/opt/built; stat -c %s /opt/five; df -m / | awk 'END {print ($2 > 21000)}'"); got != "built\n5000000\n1" {
 		t.Errorf("got %q", got)
 	}
 	if err := b.RemoveImage(long(t), "env-1"); claudehub.CodeOf(err) != claudehub.Conflict {

@@ -8,9 +8,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
+	"claude-hub/desktop/process"
 	"claude-hub/desktop/sandbox"
 	"claude-hub/internal/claudehub"
 )
@@ -155,26 +157,47 @@ func (l *launch) create(ctx context.Context) error {
 	return err
 }
 
-// copy makes the VM of a committed Image. Its disk is as large as the Image's; a larger one is given to it at its next
-// start, since msb enlarges none before the first.
+// copy makes the VM of a committed Image: that of the image beneath it, with a copy of the committed disk in the place of
+// its own. msb's own way, "run --from-snapshot", always starts a command as well and ends the VM when that could not be
+// started within ten seconds of the boot.
 func (l *launch) copy(ctx context.Context) error {
-	args := append([]string{"run", "-d", "--from-snapshot", l.image.handle()}, l.order.args...)
-	args = append(args, "--", "/bin/true") // not what the image would start by itself
-	if _, err := l.b.msb(ctx, call{args: args, tmp: l.box.tmp(), timeout: bootTimeout}); err != nil {
+	from := filepath.Join(l.b.snapshot(l.image.Image), "upper.ext4")
+	info, err := os.Stat(from)
+	if err != nil {
+		return claudehub.WithCause(claudehub.NotFound, err, "The image %s is damaged: its disk is gone. Remove it, and build the Environment again.", l.image.Image)
+	}
+	disk := max(l.order.disk, info.Size()) // msb enlarges a disk, and never makes one smaller
+	args := append([]string{"create", "--root-disk", mib(disk)}, l.order.args...)
+	if _, err := l.b.msb(ctx, call{args: append(args, reference(l.image.Base)), tmp: l.box.tmp(), timeout: bootTimeout}); err != nil {
 		return err
 	}
-	info, err := os.Stat(filepath.Join(l.b.disk(l.spec.ID), "upper.ext4"))
-	if err != nil {
-		return fmt.Errorf("look at the VM's disk: %w", err)
+	if err := l.b.kill(ctx, l.spec.ID); err != nil { // nothing of that boot is kept
+		return err
 	}
-	if info.Size() >= l.order.disk {
-		return nil
+	to := filepath.Join(l.b.disk(l.spec.ID), "upper.ext4")
+	if err := copySparse(ctx, from, to+".new"); err != nil {
+		return err
 	}
-	_, err = l.b.msb(ctx, call{args: []string{"modify", l.b.vm(l.spec.ID), "--root-disk", mib(l.order.disk), "--next-start"}})
-	if err != nil {
-		l.b.log.Warn("a VM's disk stays smaller than was asked for", "sandbox", l.spec.ID, "error", err)
+	if err := os.Rename(to+".new", to); err != nil {
+		return fmt.Errorf("put the disk in place: %w", err)
 	}
-	return nil
+	if _, err := l.b.registered(ctx, l.spec.ID); err != nil { // has msb note that it ended
+		return err
+	}
+	return l.start(ctx)
+}
+
+// copySparse copies a disk with its holes, or shares its blocks where the file system can.
+func copySparse(ctx context.Context, from, to string) error {
+	args := []string{"--reflink=auto", "--sparse=always", "--", from, to}
+	if runtime.GOOS == "darwin" {
+		args = []string{"-c", "--", from, to}
+	}
+	r, err := process.Run(ctx, process.Command{Path: "cp", Args: args, Env: []string{"LC_ALL=C", "PATH=/usr/bin:/bin"}})
+	if err == nil && r.Code != 0 {
+		err = &failure{"cp", r.Code, tail(r.Stderr)}
+	}
+	return err
 }
 
 func (l *launch) start(ctx context.Context) error {
