@@ -55,6 +55,18 @@ func HostPlatform() (Platform, error) {
 	return p, nil
 }
 
+// GuestPlatform is the build that runs in a microVM on this machine, whatever the machine's own system is: Linux, with the
+// C library that most images have.
+func GuestPlatform() (Platform, error) {
+	switch runtime.GOARCH {
+	case "amd64":
+		return LinuxX64, nil
+	case "arm64":
+		return LinuxArm64, nil
+	}
+	return "", claudehub.Errorf(claudehub.Unavailable, "Claude Code has no build for a microVM on this machine (%s).", runtime.GOARCH)
+}
+
 // musl tells a system whose C library is musl (Alpine) by its loader, with no glibc beside it.
 func musl() bool {
 	found, err := filepath.Glob("/lib/ld-musl-*.so.1")

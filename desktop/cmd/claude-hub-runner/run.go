@@ -85,6 +85,9 @@ func (r *runCmd) config(c *cli, dir string, store *keychain.Store, log *slog.Log
 		return runner.Config{}, err
 	}
 	platform, err := claude.HostPlatform()
+	if backend.Name() == "microsandbox" {
+		platform, err = claude.GuestPlatform()
+	}
 	if err != nil {
 		return runner.Config{}, err
 	}
