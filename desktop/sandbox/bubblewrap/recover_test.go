@@ -250,6 +250,34 @@ func TestLimitsAreInForce(t *testing.T) {
 	}
 }
 
+func TestCPUsAreLimited(t *testing.T) {
+	state := stateFolder(t)
+	b := backendAt(t, state)
+	start(t, b, sandbox.Spec{ID: "one", Limits: sandbox.Limits{CPUs: 1}})
+	raw, err := os.ReadFile(filepath.Join(state, "one", "record.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r struct{ Cgroups []string }
+	if err := json.Unmarshal(raw, &r); err != nil || len(r.Cgroups) != 1 {
+		t.Fatalf("%s: %v", raw, err)
+	}
+	limit, err := os.ReadFile(filepath.Join(r.Cgroups[0], "cpu.cfs_quota_us"))
+	if errors.Is(err, os.ErrNotExist) {
+		limit, err = os.ReadFile(filepath.Join(r.Cgroups[0], "cpu.max"))
+	}
+	if err != nil || strings.Fields(string(limit))[0] != "100000" {
+		t.Errorf("%q, %v", limit, err)
+	}
+	// Two that are busy for a second get one together.
+	began := time.Now()
+	must(t, b, "one", "for i in 1 2; do timeout 1 sh -c 'while :; do :; done' & done; wait")
+	s, err := b.Stats(ctx(t), "one")
+	if took := time.Since(began); err != nil || s.CPU > took+took/4 {
+		t.Errorf("%v in %v, %v", s.CPU, took, err)
+	}
+}
+
 func TestAPathThatIsTooLong(t *testing.T) {
 	state := filepath.Join(stateFolder(t), strings.Repeat("x", 80))
 	b := backendAt(t, state)
