@@ -43,7 +43,7 @@ export class Visitor {
   ) {
     page.on('pageerror', (error) => this.trouble.push(String(error)));
     page.on('console', (message) => {
-      if (message.type() === 'error') this.trouble.push(message.text());
+      if (message.type() === 'error') this.trouble.push(`${message.text()} ${message.location().url}`);
     });
   }
 

@@ -8,7 +8,7 @@ export default defineConfig({
   test: {
     include: ['stories/*.test.ts'],
     fileParallelism: false,
-    testTimeout: 240_000 * slower,
+    testTimeout: 420_000 * slower,
     hookTimeout: 120_000 * slower,
     globalSetup: ['./claude.ts', './warm.ts'],
     reporters: report ? ['verbose', ['json', { outputFile: report }]] : ['verbose'],
