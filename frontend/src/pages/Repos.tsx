@@ -21,11 +21,12 @@ export function Repos() {
   const repos = useQuery(reposQuery);
   const list = repos.data ?? [];
   const chosen = search.repo;
+  const Heading = chosen ? 'h2' : 'h1';
   const all = chosen && !list.some((r) => r.repo === chosen) ? [...list, { repo: chosen, variables: 0 }] : list;
   return (
     <div className={classes.page} data-chosen={chosen !== undefined}>
       <nav className={classes.list} aria-label="Repos">
-        <h1>Repos</h1>
+        <Heading className={classes.title}>Repos</Heading>
         {repos.isPending && <Skeleton height={120} />}
         {repos.isError && (
           <Trouble
@@ -56,7 +57,7 @@ export function Repos() {
               <Link to="/repos" search={{}} className={classes.back}>
                 ‹ Repos
               </Link>
-              <h2>{chosen}</h2>
+              <h1>{chosen}</h1>
               <Link to="/environments/seed" search={{ repo: chosen }} className={classes.seed}>
                 Seed an Environment from its devcontainer
               </Link>

@@ -29,9 +29,10 @@ export function Command({ children }: { children: string }) {
 export function Output({ children, summary = 'Details' }: { children: string; summary?: string }) {
   return (
     <details className={classes.output}>
-      <summary>
-        {summary} <CopyButton text={children} label="Copy the details" />
-      </summary>
+      <summary>{summary}</summary>
+      <div className={classes.copy}>
+        <CopyButton text={children} label="Copy the details" />
+      </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard */}
       <pre tabIndex={0}>{children}</pre>
     </details>
