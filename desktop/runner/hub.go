@@ -113,13 +113,15 @@ func (h *Hub) sign(header http.Header) {
 // Status reports observed states.
 func (h *Hub) Status(ctx context.Context, s wire.Status) (wire.StatusReply, error) {
 	var reply wire.StatusReply
-	return reply, h.postJSON(ctx, wire.StatusPath, s, &reply)
+	err := h.postJSON(ctx, wire.StatusPath, s, &reply)
+	return reply, err
 }
 
 // Events sends a batch from the outbox.
 func (h *Hub) Events(ctx context.Context, e wire.Events) (wire.EventsReply, error) {
 	var reply wire.EventsReply
-	return reply, h.postJSON(ctx, wire.EventsPath, e, &reply)
+	err := h.postJSON(ctx, wire.EventsPath, e, &reply)
+	return reply, err
 }
 
 // Screen uploads encoded frames of a Session; when it returns nil, the Hub has passed them on.
@@ -131,20 +133,23 @@ func (h *Hub) Screen(ctx context.Context, id claudehub.SessionID, frames []byte)
 // Variables are those of a Session that starts. They are secrets: keep them in memory alone.
 func (h *Hub) Variables(ctx context.Context, id claudehub.SessionID) (wire.Variables, error) {
 	var v wire.Variables
-	return v, h.getJSON(ctx, strings.Replace(wire.VariablesPath, "{id}", string(id), 1), &v)
+	err := h.getJSON(ctx, strings.Replace(wire.VariablesPath, "{id}", string(id), 1), &v)
+	return v, err
 }
 
 // BuildVariables are those of a build that begins.
 func (h *Hub) BuildVariables(ctx context.Context, id claudehub.BuildID) (wire.Variables, error) {
 	var v wire.Variables
-	return v, h.getJSON(ctx, strings.Replace(wire.BuildVariablesPath, "{id}", string(id), 1), &v)
+	err := h.getJSON(ctx, strings.Replace(wire.BuildVariablesPath, "{id}", string(id), 1), &v)
+	return v, err
 }
 
 // BuildLog uploads a part of a build's log and returns how much of it the Hub has.
 func (h *Hub) BuildLog(ctx context.Context, id claudehub.BuildID, offset int64, part []byte) (int64, error) {
 	path := strings.Replace(wire.BuildLogPath, "{id}", string(id), 1) + "?offset=" + strconv.FormatInt(offset, 10)
 	var reply wire.LogReply
-	return reply.Offset, h.post(ctx, path, "application/octet-stream", part, &reply)
+	err := h.post(ctx, path, "application/octet-stream", part, &reply)
+	return reply.Offset, err
 }
 
 func (h *Hub) getJSON(ctx context.Context, path string, out any) error {
