@@ -100,10 +100,9 @@ func (s *session) holdToQuota(ctx context.Context, volumes int64) {
 	over := s.facts().Over
 	switch {
 	case volumes > max(limit, over+overMargin):
-		if over == 0 {
-			if err := s.learn(ctx, func(l *Local) { l.Over = volumes }); err != nil {
-				s.log.Error("not noted", "error", err)
-			}
+		// At each stop: what is woken then has room to clean up in, however far it had come.
+		if err := s.learn(ctx, func(l *Local) { l.Over = volumes }); err != nil {
+			s.log.Error("not noted", "error", err)
 		}
 		s.stopFor(&stepError{
 			step: stepDisk, retry: true,
