@@ -32,7 +32,7 @@ func (f *Fleet) Builds(ctx context.Context, p claudehub.PersonID, id claudehub.E
 	return out, err
 }
 
-// Build finds a Build of an Environment that a person may use.
+// Build finds a Build that a person may see: who pressed Build, or whose Session needed it.
 func (f *Fleet) Build(ctx context.Context, p claudehub.PersonID, id claudehub.BuildID) (claudehub.Build, error) {
 	b, err := ownBuild(ctx, f.st.Read(), p, id)
 	return b.Build, err
@@ -43,11 +43,7 @@ func ownBuild(ctx context.Context, q store.Q, p claudehub.PersonID, id claudehub
 	if err != nil {
 		return store.Build{}, absent(err, errNoBuild)
 	}
-	owner, err := q.EnvironmentOwner(ctx, b.Environment)
-	if err != nil {
-		return store.Build{}, absent(err, errNoBuild)
-	}
-	if p == "" || owner != p {
+	if p == "" || b.By != p {
 		return store.Build{}, errNoBuild
 	}
 	return b, nil
@@ -197,7 +193,11 @@ func newRecipes(q store.Q) recipes {
 	return recipes{q: q, known: map[claudehub.EnvironmentRef]wire.DesiredEnvironment{}}
 }
 
+// of is the recipe of a version; of no Environment, the default one.
 func (r recipes) of(ctx context.Context, ref claudehub.EnvironmentRef) (wire.DesiredEnvironment, error) {
+	if ref.ID == "" {
+		return wire.DesiredEnvironment{Recipe: claudehub.DefaultRecipe()}, nil
+	}
 	ref.Name = ""
 	if e, known := r.known[ref]; known {
 		return e, nil

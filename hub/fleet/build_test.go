@@ -181,13 +181,15 @@ func TestBuildsThatTheRunnerBegan(t *testing.T) {
 		theirs, err := r.CreateEnvironment(r.ctx, r.stranger, "theirs", claudehub.DefaultRecipe())
 		check(t, err)
 		for name, change := range map[string]func(*wire.ObservedBuild){
-			"an Environment that no Session has": func(o *wire.ObservedBuild) { o.Environment = unused.ID },
-			"another's Environment":              func(o *wire.ObservedBuild) { o.Environment = theirs.ID },
-			"no Environment":                     func(o *wire.ObservedBuild) { o.Environment = "x" },
-			"no such version":                    func(o *wire.ObservedBuild) { o.Version = 7 },
-			"no hash":                            func(o *wire.ObservedBuild) { o.Hash = "<script>" },
-			"no state":                           func(o *wire.ObservedBuild) { o.State = "exploded" },
-			"no id":                              func(o *wire.ObservedBuild) { o.ID = "bld_'" },
+			"an Environment that no Session has":                        func(o *wire.ObservedBuild) { o.Environment = unused.ID },
+			"another's Environment":                                     func(o *wire.ObservedBuild) { o.Environment = theirs.ID },
+			"no Environment":                                            func(o *wire.ObservedBuild) { o.Environment = "x" },
+			"the default recipe, for a Session that has an Environment": func(o *wire.ObservedBuild) { o.Environment, o.Version = "", 0 },
+			"the default recipe, for no Session":                        func(o *wire.ObservedBuild) { o.Environment, o.Version, o.Session = "", 0, "" },
+			"no such version":                                           func(o *wire.ObservedBuild) { o.Version = 7 },
+			"no hash":                                                   func(o *wire.ObservedBuild) { o.Hash = "<script>" },
+			"no state":                                                  func(o *wire.ObservedBuild) { o.State = "exploded" },
+			"no id":                                                     func(o *wire.ObservedBuild) { o.ID = "bld_'" },
 		} {
 			o := observed(own, claudehub.BuildBuilding)
 			o.ID = claudehub.NewBuildID()
@@ -195,6 +197,19 @@ func TestBuildsThatTheRunnerBegan(t *testing.T) {
 			if gone := r.observeBuild(o); len(gone) != 1 || gone[0] != o.ID {
 				t.Errorf("%s: gone are %v", name, gone)
 			}
+		}
+		// A Session without an Environment may need an image too.
+		plain := r.create(fleet.NewSession{Title: "plain"})
+		o = observed(claudehub.Build{ID: claudehub.NewBuildID(), Hash: claudehub.DefaultRecipe().Hash()}, claudehub.BuildBuilding)
+		o.Session = plain.ID
+		if gone := r.observeBuild(o); len(gone) > 0 {
+			t.Error("a build of the default recipe is gone")
+		}
+		if got := r.mustBuild(o.ID); got.Environment != "" || got.By != r.me {
+			t.Errorf("it is %+v", got)
+		}
+		if _, err := r.BuildVariables(r.ctx, r.runner, o.ID); err != nil {
+			t.Error(err)
 		}
 		// Another Runner's build, told by this one.
 		mine := r.addRunner(r.me, "second")

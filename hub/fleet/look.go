@@ -53,7 +53,7 @@ func (d *decision) look(ctx context.Context, p claudehub.PersonID, b store.Build
 	case b.Kept.IsZero() || !b.Kept.After(d.now):
 		return errLookOver
 	}
-	name, err := d.q.EnvironmentName(ctx, b.Environment)
+	ref, err := environmentOf(ctx, d.q, b)
 	if err != nil {
 		return err
 	}
@@ -61,9 +61,20 @@ func (d *decision) look(ctx context.Context, p claudehub.PersonID, b store.Build
 		return err
 	}
 	d.s = newSession(p, b.Runner, d.now)
-	d.s.Title, d.s.Kind, d.s.Build = "A look inside "+name, claudehub.KindLook, b.ID
-	d.s.Environment = &claudehub.EnvironmentRef{ID: b.Environment, Version: b.Version, Name: name}
+	d.s.Title, d.s.Kind, d.s.Build, d.s.Environment = "A look inside the default recipe", claudehub.KindLook, b.ID, ref
+	if ref != nil {
+		d.s.Title = "A look inside " + ref.Name
+	}
 	return d.add(ctx)
+}
+
+// environmentOf is what a Build is of; nil for the default recipe.
+func environmentOf(ctx context.Context, q store.Q, b store.Build) (*claudehub.EnvironmentRef, error) {
+	if b.Environment == "" {
+		return nil, nil //nolint:nilnil // no Environment is an answer
+	}
+	name, err := q.EnvironmentName(ctx, b.Environment)
+	return &claudehub.EnvironmentRef{ID: b.Environment, Version: b.Version, Name: name}, err
 }
 
 // claudeOnly refuses what a look inside cannot do.

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"math"
 	"regexp"
 	"slices"
@@ -98,32 +99,47 @@ func (f *Fleet) storeBuilds(ctx context.Context, q store.Q, r store.Runner, news
 	return changed, err
 }
 
-// adoptBuild makes the row of a build that the Runner began by itself, for a Session whose image was not there. The
-// Environment has to be one that a Session of this Runner's has, and of the same owner.
+// adoptBuild makes the row of a build that the Runner began by itself, for a Session whose image was not there.
 func (f *Fleet) adoptBuild(ctx context.Context, q store.Q, r store.Runner, o wire.ObservedBuild) (store.Build, bool, error) {
-	if !parses(claudehub.ParseEnvironmentID(string(o.Environment))) || !buildHash.MatchString(o.Hash) {
+	if !buildHash.MatchString(o.Hash) {
 		return store.Build{}, false, nil
 	}
-	if _, err := q.SessionWithEnvironment(ctx, r.ID, o.Environment); err != nil {
-		return refuse(err)
-	}
-	if _, err := q.EnvironmentVersion(ctx, o.Environment, o.Version); err != nil {
-		return refuse(err)
-	}
-	owner, err := q.EnvironmentOwner(ctx, o.Environment)
-	if err != nil || owner != r.Owner {
+	if err := needsBuild(ctx, q, r, o); err != nil {
 		return refuse(err)
 	}
 	now := f.now()
-	b := store.Build{Build: claudehub.Build{ID: o.ID, Environment: o.Environment, Version: o.Version, Hash: o.Hash, Runner: r.ID, By: owner,
+	b := store.Build{Build: claudehub.Build{ID: o.ID, Environment: o.Environment, Version: o.Version, Hash: o.Hash, Runner: r.ID, By: r.Owner,
 		State: claudehub.BuildQueued, Steps: []claudehub.BuildStep{}, Created: now, Updated: now}}
 	b = advance(b, o)
-	err = addBuild(ctx, q, b)
+	err := addBuild(ctx, q, b)
 	if claudehub.CodeOf(err) == claudehub.TooMany {
 		f.log.Warn("a Runner began more builds than it may have", "runner", r.ID, "build", o.ID)
 		return store.Build{}, false, nil
 	}
 	return b, err == nil, err
+}
+
+// needsBuild tells that a Session of the Runner's needs what a build makes: a version of an Environment that it has, of the
+// same owner, or the default recipe.
+func needsBuild(ctx context.Context, q store.Q, r store.Runner, o wire.ObservedBuild) error {
+	if o.Environment == "" {
+		s, err := q.Session(ctx, o.Session)
+		if err == nil && s.Environment != nil {
+			err = errNoBuild
+		}
+		return errors.Join(err, runs(r.ID, s))
+	}
+	if _, err := q.SessionWithEnvironment(ctx, r.ID, o.Environment); err != nil {
+		return err
+	}
+	if _, err := q.EnvironmentVersion(ctx, o.Environment, o.Version); err != nil {
+		return err
+	}
+	owner, err := q.EnvironmentOwner(ctx, o.Environment)
+	if err == nil && owner != r.Owner {
+		err = errNoBuild
+	}
+	return err
 }
 
 // refuse tells "no" from "cannot tell".

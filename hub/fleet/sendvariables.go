@@ -48,11 +48,7 @@ func (f *Fleet) BuildVariables(ctx context.Context, r claudehub.RunnerID, id cla
 		if b.State.Final() {
 			return claudehub.Errorf(claudehub.Conflict, "This build is over, and gets no Variables.")
 		}
-		owner, err := q.EnvironmentOwner(ctx, b.Environment)
-		if err != nil {
-			return absent(err, errNoBuild)
-		}
-		out, err = f.openAll(ctx, q, owner, []target{{store.ScopeEnvironment, string(b.Environment)}})
+		out, err = f.openAll(ctx, q, b.By, []target{{store.ScopeEnvironment, string(b.Environment)}})
 		return err
 	})
 	if err == nil {

@@ -22,10 +22,11 @@ CREATE TABLE environment_versions (
     PRIMARY KEY (environment, version)
 );
 
+-- A build of the default recipe has no environment.
 -- A build's log grows at its end alone: log_bytes is how much came, whether or not all of it is still kept.
 CREATE TABLE builds (
     id          TEXT PRIMARY KEY,
-    environment TEXT NOT NULL REFERENCES environments (id),
+    environment TEXT NOT NULL,
     version     BIGINT NOT NULL,
     hash        TEXT NOT NULL,
     runner      TEXT NOT NULL REFERENCES runners (id),
