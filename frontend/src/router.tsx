@@ -55,6 +55,11 @@ const environment = createRoute({
   component: lazyRouteComponent(() => import('~/pages/Environment'), 'EnvironmentPage'),
   validateSearch: (s: Record<string, unknown>): EnvironmentSearch => ({ tab: text(s.tab), build: text(s.build) }),
 });
+const build = createRoute({
+  getParentRoute: () => shell,
+  path: '/builds/$id',
+  component: lazyRouteComponent(() => import('~/pages/Build'), 'BuildPage'),
+});
 const repos = createRoute({
   getParentRoute: () => shell,
   path: '/repos',
@@ -66,7 +71,7 @@ const settings = createRoute({ getParentRoute: () => shell, path: '/settings', c
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
-    shell.addChildren([home, sessions, session, runners, environments, seed, environment, repos, settings]),
+    shell.addChildren([home, sessions, session, runners, environments, seed, environment, build, repos, settings]),
   ]),
   scrollRestoration: true,
   defaultPreload: false,

@@ -35,7 +35,8 @@ export function BuildView({ build, runnerName, linked, goToLine }: Props) {
           {buildWord(build, linked)}
         </span>
         <span className={classes.quiet} title={moment(build.created)}>
-          version {build.version} · {runnerName} · {ago(Date.parse(running ? build.created : build.updated), now)}
+          {build.environment ? `version ${build.version} · ` : ''}
+          {runnerName} · {ago(Date.parse(running ? build.created : build.updated), now)}
           {running ? '' : ' ago'}
         </span>
       </div>

@@ -16,15 +16,21 @@ export function LookBanner({ build: id }: { build: string }) {
 }
 
 function Told({ build: b }: { build: Build }) {
-  const environment = useQuery(environmentQuery(b.environment));
+  const environment = useQuery({ ...environmentQuery(b.environment), enabled: b.environment !== '' });
   const now = useNow(30_000);
   const kept = Date.parse(b.kept ?? '');
   return (
     <>
       A look inside a build of{' '}
-      <Link to="/environments/$id" params={{ id: b.environment }} search={{ build: b.id }}>
-        {environment.data?.name ?? 'an Environment'}, version {b.version}
-      </Link>
+      {b.environment ? (
+        <Link to="/environments/$id" params={{ id: b.environment }} search={{ build: b.id }}>
+          {environment.data?.name ?? 'an Environment'}, version {b.version}
+        </Link>
+      ) : (
+        <Link to="/builds/$id" params={{ id: b.id }}>
+          the default recipe
+        </Link>
+      )}
       : a shell as root in the Sandbox that it left. Nothing you change here goes into an image.
       {kept > now && ` It is kept for another ${ago(now, kept)}.`}
     </>

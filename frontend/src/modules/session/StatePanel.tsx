@@ -236,9 +236,15 @@ function BuildLink({ id }: { id: string }) {
   return (
     <Stack gap="sm">
       {b.steps.length > 0 && <Steps build={b} />}
-      <Link to="/environments/$id" params={{ id: b.environment }} search={{ build: b.id }} className={classes.link}>
-        See the build and its log
-      </Link>
+      {b.environment ? (
+        <Link to="/environments/$id" params={{ id: b.environment }} search={{ build: b.id }} className={classes.link}>
+          See the build and its log
+        </Link>
+      ) : (
+        <Link to="/builds/$id" params={{ id: b.id }} className={classes.link}>
+          See the build and its log
+        </Link>
+      )}
     </Stack>
   );
 }
