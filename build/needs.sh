@@ -31,6 +31,9 @@ if [ "$what" = test ]; then
   command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || { missing+=(chromium); packages+=(chromium); }
   ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1 || { missing+=(postgresql); packages+=(postgresql); }
   need gnome-keyring-daemon gnome-keyring
+  need zsh zsh # completion is pressed for in the real shells
+  need fish fish
+  need pkill procps
   need dbus-run-session dbus
   command -v gcc >/dev/null 2>&1 || { missing+=(gcc); packages+=(build-essential); } # the race detector needs cgo
 fi
