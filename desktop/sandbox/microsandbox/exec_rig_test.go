@@ -25,8 +25,9 @@ func TestRigExec(t *testing.T) {
 		}
 	})
 	t.Run("environment and place", func(t *testing.T) {
+		const home = "/root" // of the Sandbox
 		out, _, _ := run(t, b, id, sandbox.Command{Path: "env", Env: []string{"MINE=1", "TERM=dumb"}}, "")
-		for _, want := range []string{"HOME=/root\n", "LANG=C.UTF-8\n", "MINE=1\n", "TERM=dumb\n", "PATH=/root/.local/bin:/usr/local/sbin:"} {
+		for _, want := range []string{"HOME=" + home + "\n", "LANG=C.UTF-8\n", "MINE=1\n", "TERM=dumb\n", "PATH=" + home + "/.local/bin:/usr/local/sbin:"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("%q is missing in %q", want, out)
 			}

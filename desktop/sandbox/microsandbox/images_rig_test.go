@@ -19,7 +19,7 @@ func TestRigImages(t *testing.T) {
 	spec := small(t, "build")
 	spec.Build = true
 	id := start(t, b, spec)
-	sh(t, b, id, "echo built >/opt/built; head -c 5000000 /dev/urandom >/opt/five; mkdir -p /root/.cfg")
+	sh(t, b, id, "echo built >/opt/built; head -c 5000000 /dev/urandom >/opt/five; mkdir -p ~/.cfg")
 	if err := b.Commit(long(t), id, "env-1"); claudehub.CodeOf(err) != claudehub.Conflict {
 		t.Errorf("a running one was committed: %v", err)
 	}
