@@ -67,8 +67,8 @@ func TestRigBench(t *testing.T) {
 		}
 		theirs[0] = append(theirs[0], byHand("create", "-q", "-n", "hand", "-c", "1", "-m", "512M", "--root-disk", "2048M", "--pull", "never", "--no-net",
 			"--mount-dir", spec.Mounts[0].Host+":/workspace", "claude-hub/base:1"))
-		theirs[1] = append(theirs[1], byHand("stop", "-q", "hand"))
-		theirs[2] = append(theirs[2], byHand("start", "-q", "hand"))
+		theirs[1] = append(theirs[1], byHand("stop", "hand"))
+		theirs[2] = append(theirs[2], byHand("start", "hand"))
 		byHand("rm", "-f", "hand")
 	}
 	for i, what := range []string{"create", "stop", "start again"} {

@@ -117,6 +117,7 @@ func TestSentences(t *testing.T) {
 		err := sentence(soon(t), &failure{"create", 1, c.stderr}, "The Sandbox did not start")
 		refused(t, err, c.code, c.words)
 	}
+	refused(t, sentence(soon(t), &failure{"create", -1, ""}, "The Sandbox did not start"), claudehub.Unavailable, "killed msb")
 	if got := tail([]byte("numeric field: \x1b[31m\xff\xfe")); contains(got, "\x1b") || contains(got, "\xff") {
 		t.Errorf("raw bytes are shown: %q", got)
 	}

@@ -79,6 +79,9 @@ func sentence(ctx context.Context, err error, what string) error {
 				return &claudehub.Error{Code: t.code, Message: t.text, Cause: err}
 			}
 		}
+		if f.code < 0 {
+			return claudehub.WithCause(claudehub.Unavailable, err, "%s: something killed msb at its work. Try again.", what)
+		}
 		return claudehub.WithCause(claudehub.Internal, err, "%s: msb says %q.", what, firstLine(f.stderr))
 	}
 	if ctx.Err() != nil {
