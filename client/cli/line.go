@@ -21,7 +21,7 @@ func (s *seat) line(st client.TerminalStatus) string {
 		return "Linking to the Hub…" + leave
 	case st.Hub.State != claudehub.LinkUp:
 		return "Hub unreachable since " + since(st.Hub) + "." + off + " Trying again." + leave
-	case st.State == nil:
+	case st.State == nil, st.State.Runner.State == "", st.State.Sandbox.State == "": // a Hub just up has not looked yet
 		return "Linking to the Hub…" + leave
 	case st.State.Runner.State != claudehub.LinkUp:
 		return "No link from the Hub to the Runner since " + since(st.State.Runner) + ". The Session goes on there." + off + leave

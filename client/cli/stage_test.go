@@ -31,7 +31,7 @@ type stage struct {
 
 func newStage(t testing.TB) *stage {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	t.Cleanup(cancel)
 	s := &stage{Hub: runnertest.NewHub(t, nil), ctx: ctx, dir: t.TempDir()}
 	s.ann = s.Person("ann")
