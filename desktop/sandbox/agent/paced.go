@@ -42,7 +42,7 @@ type Paced struct {
 
 const (
 	pacedWindow = 128 << 10
-	pacedWrite  = 16 << 10
+	pacedWrite  = 28 << 10
 	pacedAck    = 32 << 10 // acknowledged at the latest
 	// pacedHead counts, too: many small writes are more heads than data.
 	pacedHead = 3

@@ -114,16 +114,12 @@ func (l *launch) run(ctx context.Context) error {
 	if _, err := l.b.door(l.spec.ID); err != nil {
 		return err
 	}
-	if l.known {
-		there, err := l.b.registered(ctx, l.spec.ID)
-		if err != nil {
-			return err
-		}
-		l.known = there
-	}
 	var err error
 	if l.known {
 		err = l.start(ctx)
+		if l.known = !unknown(err); !l.known { // its record outlived it
+			err = l.create(ctx)
+		}
 	} else {
 		err = l.create(ctx)
 	}
@@ -144,17 +140,43 @@ func (l *launch) run(ctx context.Context) error {
 	return l.b.greet(ctx, l.spec.ID)
 }
 
-// create makes the VM anew, in the place of whatever of that name is there.
+// create makes the VM anew, in the place of whatever of that name is there. msb is asked to remove only what left a
+// trace, since each call of it takes its time; when it knows of one that left none, it says so.
 func (l *launch) create(ctx context.Context) error {
-	if err := l.b.discard(ctx, l.spec.ID); err != nil {
-		return err
+	if l.b.traces(l.spec.ID) {
+		if err := l.b.discard(ctx, l.spec.ID); err != nil {
+			return err
+		}
 	}
+	err := l.make(ctx)
+	var f *failure
+	if errors.As(err, &f) && f.says("already exists") {
+		if err := l.b.discard(ctx, l.spec.ID); err != nil {
+			return err
+		}
+		err = l.make(ctx)
+	}
+	return err
+}
+
+func (l *launch) make(ctx context.Context) error {
 	if l.image.Kind == committed {
 		return l.copy(ctx)
 	}
 	args := append([]string{"create", "--root-disk", mib(l.order.disk)}, l.order.args...)
 	_, err := l.b.msb(ctx, call{args: append(args, l.image.handle()), tmp: l.box.tmp(), timeout: bootTimeout})
 	return err
+}
+
+// traces tells whether anything of a VM is on this machine.
+func (b *Backend) traces(id sandbox.ID) bool {
+	for _, path := range []string{b.disk(id), filepath.Dir(agentSocket(b.home(), b.vm(id)))} {
+		if _, err := os.Lstat(path); err == nil {
+			return true
+		}
+	}
+	pid, err := b.pid(id)
+	return err != nil || pid != 0
 }
 
 // copy makes the VM of a committed Image: that of the image beneath it, with a copy of the committed disk in the place of
@@ -181,9 +203,6 @@ func (l *launch) copy(ctx context.Context) error {
 	if err := os.Rename(to+".new", to); err != nil {
 		return fmt.Errorf("put the disk in place: %w", err)
 	}
-	if _, err := l.b.registered(ctx, l.spec.ID); err != nil { // has msb note that it ended
-		return err
-	}
 	return l.start(ctx)
 }
 
@@ -200,7 +219,19 @@ func copySparse(ctx context.Context, from, to string) error {
 	return err
 }
 
+// errNoDisk is a VM that msb may still know, and whose system is gone.
+var errNoDisk = errors.New("the VM's disk is gone")
+
+// unknown tells that there is no such VM to start.
+func unknown(err error) bool {
+	var f *failure
+	return errors.Is(err, errNoDisk) || errors.As(err, &f) && f.says("sandbox not found")
+}
+
 func (l *launch) start(ctx context.Context) error {
+	if _, err := os.Stat(filepath.Join(l.b.disk(l.spec.ID), "upper.ext4")); err != nil {
+		return errNoDisk
+	}
 	_, err := l.b.msb(ctx, call{args: []string{"start", l.b.vm(l.spec.ID)}, tmp: l.box.tmp(), timeout: bootTimeout})
 	var f *failure
 	if errors.As(err, &f) && f.says("already running") {
@@ -263,9 +294,7 @@ func (b *Backend) discard(ctx context.Context, id sandbox.ID) error {
 		return err
 	}
 	_, err := b.msb(ctx, call{args: []string{"rm", "-f", b.vm(id)}})
-	var f *failure
-	unknown := errors.As(err, &f) && f.says("not found")
-	if err != nil && !unknown {
+	if err != nil && !unknown(err) {
 		return err
 	}
 	// What a create that failed or was killed left, msb does not know.
