@@ -72,6 +72,7 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	}
 	defer func() { _ = state.Close() }()
 	log.Info("Runner starts", "hub", paired.Hub, "dir", dir, "keys", store.Where(), "version", runner.Version)
+	log.Debug("Sandboxes", "backend", cfg.Backend.Name(), "limits", cfg.Limits, "max_awake", cfg.MaxAwake, "anthropic", cfg.AnthropicURL != "")
 	return runner.New(cfg, state, hub, log).Run(ctx)
 }
 
