@@ -39,11 +39,12 @@ func (b *builds) ensure(ctx context.Context, d wire.DesiredBuild, session claude
 		ID: d.ID, Environment: d.Environment, Recipe: recipe, Session: session, Explicit: asked, Again: d.Again, Mounts: mounts,
 		Variables: func(ctx context.Context) (env, secrets []string, err error) { return b.variables(ctx, d.ID) },
 		Report: func(o wire.ObservedBuild) {
+			if !asked && b.needless(o) {
+				return
+			}
+			b.note(ctx, o) // first: a Session never names a build that the Hub does not hear of with it
 			if seen != nil {
 				seen(o)
-			}
-			if asked || !b.needless(o) {
-				b.note(ctx, o)
 			}
 		},
 	})

@@ -11,12 +11,14 @@ import (
 )
 
 // Disks are looked at every diskLook, and a Session's volumes measured when its phase changed, every diskTime while it is
-// awake, and when the machine's free space fell by diskFall since: filling it takes less than ten minutes.
+// awake, and when the machine's free space fell by diskFall since. A walk that takes long is made as much less often:
+// measuring takes one part in diskShare of the time.
 const (
-	diskLook = 15 * time.Second
-	diskTime = 10 * time.Minute
-	diskFall = 256 << 20
-	walkTime = time.Minute
+	diskLook  = 15 * time.Second
+	diskTime  = 30 * time.Second
+	diskFall  = 256 << 20
+	diskShare = 50
+	walkTime  = time.Minute
 	// diskReserve is what must be free on the machine's disk for anything to begin there.
 	diskReserve = 1 << 30
 	highDisk    = 0.90
@@ -27,6 +29,7 @@ const (
 // diskMark is when a Session's volumes were measured last, and what was so then. It is of the disk loop's goroutine.
 type diskMark struct {
 	at    time.Time
+	took  time.Duration
 	phase claudehub.Phase
 	free  int64
 }
@@ -43,6 +46,7 @@ func (r *Runner) diskLoop(ctx context.Context) error {
 			if err := s.measureDisk(ctx); err != nil && ctx.Err() == nil {
 				s.log.Warn("disk not measured", "error", err)
 			}
+			mark.took = time.Since(mark.at)
 			marks[s.id] = mark
 		}
 		r.disk.wait(ctx, r.parts.diskLook)
@@ -62,7 +66,8 @@ func (r *Runner) diskDue(ctx context.Context, s *session, last diskMark) (diskMa
 		next.free = free
 	}
 	awake := next.phase == claudehub.PhaseAwake
-	return next, next.phase != last.phase || awake && (time.Since(last.at) > r.parts.diskTime || last.free-next.free > diskFall)
+	rest := max(r.parts.diskTime, diskShare*last.took)
+	return next, next.phase != last.phase || awake && (time.Since(last.at) > rest || last.free-next.free > diskFall)
 }
 
 // measureDisk sees what a Session holds on the disk: its volumes, and its Sandbox's own system.

@@ -66,12 +66,13 @@ func (l *statusLoop) Run(ctx context.Context) error {
 
 func (l *statusLoop) report(ctx context.Context) error {
 	ids := l.take()
-	s := wire.Status{Machine: l.machine(ctx), Builds: l.builds.report()}
+	s := wire.Status{Machine: l.machine(ctx)}
 	for _, id := range ids {
 		if o, ok := l.session(id); ok {
 			s.Sessions = append(s.Sessions, wire.ObservedSession{ID: id, Observed: o})
 		}
 	}
+	s.Builds = l.builds.report() // after the Sessions, which name them
 	reply, err := l.hub.Status(ctx, s)
 	if err != nil {
 		l.mu.Lock()
