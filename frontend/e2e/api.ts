@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import type { Build, Environment, Recipe, Runner, Session, Variable } from '../src/api/types';
 import { base } from './place';
-import { eventually, slower } from './wait';
+import { eventually, Hopeless, slower } from './wait';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export interface Refusal {
@@ -132,7 +132,11 @@ export class Api {
       `the Session to be ${what}`,
       async () => {
         last = await this.session(id);
-        return wanted(last) ? last : undefined;
+        if (wanted(last)) return last;
+        const { phase, generation } = last.observed;
+        if (phase === 'failed' && generation === last.generation)
+          throw new Hopeless(`waited for the Session to be ${what}`);
+        return undefined;
       },
       seconds,
     ).catch((error) => {

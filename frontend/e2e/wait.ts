@@ -4,6 +4,9 @@ import { createServer } from 'node:net';
 /** How much longer things may take than on a machine of one's own: an emulated one is slow. */
 export const slower = process.env.CLAUDE_HUB_MACHINE ? 5 : 1;
 
+/** Hopeless ends a wait at once: what was waited for does not come any more. */
+export class Hopeless extends Error {}
+
 /** Waits until a probe gives something, or fails with what it was waiting for. */
 export async function eventually<T>(what: string, probe: () => T | Promise<T>, seconds = 30): Promise<NonNullable<T>> {
   const patience = seconds * slower;
@@ -14,6 +17,7 @@ export async function eventually<T>(what: string, probe: () => T | Promise<T>, s
       const value = await probe();
       if (value !== undefined && value !== null && value !== false) return value as NonNullable<T>;
     } catch (error) {
+      if (error instanceof Hopeless) throw error;
       last = error;
     }
     if (Date.now() > end) throw new Error(`waited ${patience} s for ${what}${last ? `: ${last}` : ''}`);

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
-	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"claude-hub/desktop/sandbox"
@@ -26,8 +24,7 @@ func vmDir(dir string) string { return filepath.Join(dir, "vm") }
 
 // microVMs makes that Backend. CLAUDE_HUB_PATIENCE multiplies its deadlines, for emulated machines.
 func microVMs(dir string, log *slog.Logger) (*microsandbox.Backend, error) {
-	patience, _ := strconv.ParseFloat(os.Getenv("CLAUDE_HUB_PATIENCE"), 64) // none, or nonsense, is the usual
-	return microsandbox.New(microsandbox.Options{State: vmDir(dir), Patience: patience, Log: log})
+	return microsandbox.New(microsandbox.Options{State: vmDir(dir), Patience: patience(), Log: log})
 }
 
 // hinted is a Backend whose doctor has one more line.

@@ -128,7 +128,7 @@ func (r *runCmd) builder(dir string, backend sandbox.Backend, log *slog.Logger) 
 		return nil, err
 	}
 	return builder.New(builder.Options{
-		Backend: backend, Dir: filepath.Join(dir, "builds"), DefaultBase: base, Smoke: runner.SmokeTest(), Log: log,
+		Backend: backend, Dir: filepath.Join(dir, "builds"), DefaultBase: base, Smoke: runner.SmokeTest(), Patience: patience(), Log: log,
 	})
 }
 
