@@ -137,6 +137,7 @@ export class Rig {
       : {
           CLAUDE_HUB_BACKEND: 'microsandbox',
           CLAUDE_HUB_PATIENCE: '10',
+          CLAUDE_HUB_LOG_LEVEL: 'debug',
           CLAUDE_HUB_SANDBOX_MEMORY: '1536',
           CLAUDE_HUB_SANDBOX_CPUS: '1',
           CLAUDE_HUB_BASE: base().archive,
