@@ -31,12 +31,20 @@ type buildLog struct {
 	open  *section
 }
 
+// newBuildLog goes on with the log that a build has already, since it was cut off by its Runner's end: the Hub has some of it,
+// and what comes now must lie beyond that.
 func newBuildLog(path string) (*buildLog, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, claudehub.WithCause(claudehub.Unavailable, err, "The build's log cannot be written. Free some space on the Runner's machine, and build again.")
 	}
-	return &buildLog{file: f}, nil
+	l := &buildLog{file: f}
+	if info, err := f.Stat(); err == nil && info.Size() > 0 {
+		l.bytes = info.Size()
+		l.line("")
+		l.line("== The Runner had ended; the build begins again")
+	}
+	return l, nil
 }
 
 func (l *buildLog) close() {

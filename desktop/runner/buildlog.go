@@ -16,8 +16,7 @@ const (
 	maxStuck = 20
 )
 
-// A build that a Runner's end cut off is made again under its own id, with a log that begins anew. The Hub keeps what it
-// has of the first and gets what the second has beyond that: up to there they say the same, if the script does.
+// A build that a Runner's end cut off is made again under its own id, and its log goes on: the Hub has some of it already.
 
 // upload sends a build's log to the Hub, from where the Hub has it, until all of a build that ended is there. A Hub that
 // is away, or a Runner that starts again, only makes it wait: the log is on the disk.

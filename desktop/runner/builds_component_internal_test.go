@@ -212,8 +212,8 @@ func TestBuildIsCancelled(t *testing.T) {
 	}
 }
 
-// TestBuildOutlivesTheRunner: a Runner that was killed during a build makes it when it is back; the log that arrives is
-// the new one's, whole, and a Hub that was away meanwhile gets it all.
+// TestBuildOutlivesTheRunner: a Runner that was killed during a build makes it when it is back; the log goes on, and
+// a Hub that was away meanwhile gets it all.
 func TestBuildOutlivesTheRunner(t *testing.T) {
 	c := newComputer(t)
 	c.start()

@@ -38,6 +38,7 @@ func (h *fakeHub) stream(w http.ResponseWriter, r *http.Request) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		delete(h.streams, c)
+		h.notifyLocked()
 	}()
 	text := sseText(wire.EventSnapshot, all.Seq, all)
 	for {

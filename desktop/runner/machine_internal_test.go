@@ -183,6 +183,8 @@ func (c *computer) kill() {
 	if err := errors.Join(<-c.ended, c.state.Close()); err != nil {
 		c.t.Error(err)
 	}
+	// What is said to the next one must not go to this one's stream.
+	c.hub.told(c.t, "the Runner is gone", func() bool { return len(c.hub.streams) == 0 })
 }
 
 // session makes a Session that is wanted awake.
