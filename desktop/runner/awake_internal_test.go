@@ -84,6 +84,8 @@ func TestAdoption(t *testing.T) {
 	c.hub.mu.Unlock()
 	c.start()
 	c.hub.awaitPhase(t, id, claudehub.PhaseAwake)
+	// A status may come before the stream is there, and what is said to no stream is lost.
+	c.hub.told(t, "the stream", func() bool { return len(c.hub.streams) > 0 })
 	c.hub.say(wire.EventAttach, wire.Attach{Session: id, Feed: "feed", Snapshot: true, Terminal: "tab"})
 	if again := c.hub.screenOf(t, "the old screen", func(s string) bool { return strings.Contains(s, "echo once") }); again != life {
 		t.Errorf("life %s became %s", life, again)
