@@ -76,12 +76,19 @@ func TestAKilledRunnersBuildIsClearedAndBegunAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	y := yardAt(t, dir)
-	y.empty()
-	for end := time.Now().Add(30 * time.Second); len(y.Past()) != 0 || exists(filepath.Join(dir, "b", "bases", ".fetch-1")); time.Sleep(10 * time.Millisecond) {
+	cleared := func() bool { // what a new Builder does while it already answers
+		infos, err := y.backend.List(soon(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(infos)+len(y.Past()) == 0 && !exists(filepath.Join(dir, "b", "bases", ".fetch-1"))
+	}
+	for end := time.Now().Add(30 * time.Second); !cleared(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%v", y.Past())
+			t.Fatalf("left: %v", y.Past())
 		}
 	}
+	y.empty()
 	r, w := request(recipe(gate))
 	r.ID = id
 	a := y.async(soon(t), r)
