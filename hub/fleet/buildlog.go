@@ -80,6 +80,7 @@ func (f *Fleet) FollowBuildLog(ctx context.Context, p claudehub.PersonID, id cla
 	}
 	defer stop()
 	for {
+		looked := f.now() // what comes after this look may be missed by it
 		b, next, err := f.sendLog(ctx, p, id, from, send)
 		switch {
 		case ctx.Err() != nil:
@@ -90,7 +91,7 @@ func (f *Fleet) FollowBuildLog(ctx context.Context, p claudehub.PersonID, id cla
 		from = next
 		wait := logLook
 		if b.State.Final() {
-			if wait = logSettles - f.now().Sub(b.Updated); wait <= 0 {
+			if wait = logSettles - looked.Sub(b.Updated); wait <= 0 {
 				return nil
 			}
 		}

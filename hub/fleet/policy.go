@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"claude-hub/hub/fleet/policy"
 	"claude-hub/hub/store"
 	"claude-hub/internal/claudehub"
 )
@@ -9,12 +10,12 @@ import (
 // it were absent.
 
 var (
-	errNoSession = claudehub.Errorf(claudehub.NotFound, "There is no Session with that id.")
-	errNoRunner  = claudehub.Errorf(claudehub.NotFound, "There is no Runner with that id.")
+	errNoSession = policy.ErrNoSession
+	errNoRunner  = policy.ErrNoRunner
 	errNoPrompt  = claudehub.Errorf(claudehub.NotFound, "There is no prompt with that id.")
 	errNoBuild   = claudehub.Errorf(claudehub.NotFound, "There is no build with that id.")
 
-	errNoEnvironment = claudehub.Errorf(claudehub.NotFound, "There is no Environment with that id.")
+	errNoEnvironment = policy.ErrNoEnvironment
 
 	errArchived            = claudehub.Errorf(claudehub.Conflict, "This Session is archived. Take it out of the archive first.")
 	errDeleting            = claudehub.Errorf(claudehub.Conflict, "This Session is being deleted; nothing else can be done with it.")
@@ -23,46 +24,27 @@ var (
 
 // mayDrive refuses who may not type, prompt, wake, sleep, archive or change.
 func mayDrive(p claudehub.PersonID, s claudehub.Session) error {
-	switch {
-	case claudehub.MayDrive(p, s.Creator):
-		return nil
-	case claudehub.MayWatch(p, s):
-		return claudehub.Errorf(claudehub.Forbidden, "Only the person who made this Session can do that.")
-	default:
-		return errNoSession
-	}
+	return policy.Drive(policy.Access(p, s.Creator, policy.Grant{}))
 }
 
 // mayWatch refuses who may not see.
 func mayWatch(p claudehub.PersonID, s claudehub.Session) error {
-	if !claudehub.MayWatch(p, s) {
-		return errNoSession
-	}
-	return nil
+	return policy.Watch(policy.Access(p, s.Creator, policy.Grant{}))
 }
 
 // mayOwn refuses who may not see or use a Runner.
 func mayOwn(p claudehub.PersonID, r claudehub.Runner) error {
-	if p == "" || r.Owner != p {
-		return errNoRunner
-	}
-	return nil
+	return policy.UseRunner(p, r.Owner)
 }
 
 // mayUse refuses who may not see, change or use an Environment, its Builds and its Variables.
 func mayUse(p claudehub.PersonID, e claudehub.Environment) error {
-	if p == "" || e.Owner != p {
-		return errNoEnvironment
-	}
-	return nil
+	return policy.UseEnvironment(p, e.Owner)
 }
 
 // runs refuses a Runner that speaks of a Session that is not its own.
 func runs(r claudehub.RunnerID, s store.Session) error {
-	if r == "" || s.Runner != r {
-		return errNoSession
-	}
-	return nil
+	return policy.Serves(r, s.Runner)
 }
 
 // absent puts a sentence in place of the store's NotFound, which cannot know what was looked for.

@@ -21,15 +21,19 @@ const (
 
 // Prompt is a text for Claude, in the queue of one Session.
 type Prompt struct {
-	ID      PromptID    `json:"id"`
-	Session SessionID   `json:"session"`
-	Author  PersonID    `json:"author"`
-	Text    string      `json:"text"`
-	State   PromptState `json:"state" enum:"queued,delivered,accepted,done,expired,cancelled,failed"`
-	Why     string      `json:"why,omitempty" doc:"for expired, cancelled and failed: what happened and what to do"`
-	Created time.Time   `json:"created"`
-	Updated time.Time   `json:"updated"`
-	Expires time.Time   `json:"expires"`
+	ID      PromptID  `json:"id"`
+	Session SessionID `json:"session"`
+	Author  PersonID  `json:"author"`
+	// SuggestedBy is whose suggestion it was; accepting it made it the author's.
+	SuggestedBy *Face       `json:"suggested_by,omitempty"`
+	Text        string      `json:"text"`
+	State       PromptState `json:"state" enum:"queued,delivered,accepted,done,expired,cancelled,failed"`
+	Why         string      `json:"why,omitempty" doc:"for expired, cancelled and failed: what happened and what to do"`
+	Created     time.Time   `json:"created"`
+	Updated     time.Time   `json:"updated"`
+	Expires     time.Time   `json:"expires"`
+	// Signature is room for the author's own browser to sign the prompt, so that a Hub could not write one. Nobody does yet.
+	Signature []byte `json:"signature,omitempty"`
 }
 
 // Final tells a state that nothing follows, but for one case: see Next.

@@ -66,8 +66,12 @@ type Session struct {
 	Title   string    `json:"title"`
 	Creator PersonID  `json:"creator"`
 	Runner  RunnerID  `json:"runner"`
-	Source  Source    `json:"source"`
-	Kind    Kind      `json:"kind" enum:"claude,look"`
+	// Access is what the person who asks has of it, and Shared who else has any.
+	Access Access `json:"access,omitempty" enum:"participant,creator"`
+	Shared Shared `json:"shared"`
+	By     *Face  `json:"by,omitempty" doc:"the Creator, as others see them"`
+	Source Source `json:"source"`
+	Kind   Kind   `json:"kind" enum:"claude,look"`
 	// Environment is nil for the default recipe. Another one counts from the next wake.
 	Environment *EnvironmentRef `json:"environment,omitempty"`
 	Build       BuildID         `json:"build,omitempty" doc:"kind look: whose Sandbox it is"`

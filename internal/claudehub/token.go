@@ -19,7 +19,16 @@ const (
 	RunnerToken  TokenKind = "chr_" // a Runner, at /runner/*
 	BrowserToken TokenKind = "chb_" // a browser session's cookie
 	SignInToken  TokenKind = "chl_" // a one-time sign-in link
+	APITokenKind TokenKind = "chp_" // a person's script or CLI, at /api
+	DeviceToken  TokenKind = "chd_" // a device that waits for a person's approval
+	JoinToken    TokenKind = "chj_" // a link that lets its holder watch a Session
+	SetupToken   TokenKind = "chq_" // the set-up code that makes the first admin
+	ModToken     TokenKind = "chm_" // a Session's mod, at the Hub
+	SandboxToken TokenKind = "chs_" // a Session's Sandbox, at the Runner's relay
 )
+
+// TokenKinds are all of them: what a secret scanner looks for, and what must be in no log.
+var TokenKinds = []TokenKind{RunnerToken, BrowserToken, SignInToken, APITokenKind, DeviceToken, JoinToken, SetupToken, ModToken, SandboxToken}
 
 // Token is a credential in clear: prefix, 32 random bytes, checksum. It never prints itself.
 // At rest only its Hash is kept.

@@ -22,6 +22,18 @@ const (
 	BuildLogPath = "/runner/v1/builds/{id}/log"
 )
 
+// TokenPath gives a Runner its next token (POST → NewToken). The one that it asked with is good until the new one is first
+// used, and a week at the most: a Runner that lost the answer asks again.
+const TokenPath = "/runner/v1/token"
+
+// NewToken is a Runner's next token.
+type NewToken struct {
+	Token string `json:"token"`
+}
+
+// TokenLife is how old a Runner lets its token become before it asks for the next one.
+const TokenLife = 24 * time.Hour
+
 // MaxLogChunk bounds one upload of a build's log.
 const MaxLogChunk = 256 << 10
 
@@ -129,6 +141,8 @@ type Input struct {
 	N        uint64              `json:"n"`
 	Kind     InputKind           `json:"kind"`
 	Data     []byte              `json:"data"`
+	// Signature is room for the author's own browser to sign the input, so that a Hub could not type. Nobody does yet.
+	Signature []byte `json:"signature,omitempty"`
 }
 
 // InputState is what became of an Input.

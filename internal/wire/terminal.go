@@ -50,12 +50,14 @@ type TerminalState struct {
 	// Drive tells whether this person may type here.
 	Drive bool `json:"drive"`
 	// Owner tells whether this terminal's size is the one in force. Others scale or scroll; one that may drive can claim.
-	Owner   bool           `json:"owner"`
-	Cols    int            `json:"cols"`
-	Rows    int            `json:"rows"`
-	Viewers int            `json:"viewers"`
-	Runner  claudehub.Link `json:"runner" doc:"the hop from Hub to Runner"`
-	Sandbox claudehub.Link `json:"sandbox" doc:"the hop from Runner to Sandbox"`
+	Owner   bool `json:"owner"`
+	Cols    int  `json:"cols"`
+	Rows    int  `json:"rows"`
+	Viewers int  `json:"viewers"`
+	// Watchers are the people with a terminal of this Session open, each once, whichever Hub process they are at.
+	Watchers []claudehub.Face `json:"watchers"`
+	Runner   claudehub.Link   `json:"runner" doc:"the hop from Hub to Runner"`
+	Sandbox  claudehub.Link   `json:"sandbox" doc:"the hop from Runner to Sandbox"`
 }
 
 // Flow control between Hub and browser, in bytes of binary messages not yet acknowledged.
