@@ -1,6 +1,11 @@
 package fleet
 
-import "context"
+import (
+	"context"
+	"strconv"
+
+	"claude-hub/hub/store"
+)
 
 // Sweep is one tick of Run, for tests that have their own clock.
 func (f *Fleet) Sweep(ctx context.Context) { f.sweep(ctx) }
@@ -10,3 +15,23 @@ const MaxBacklog = maxBacklog
 
 // Tidy is one hour of Run.
 func (f *Fleet) Tidy(ctx context.Context) { f.tidy(ctx) }
+
+// MaxRefusers is how many addresses and actions are told apart.
+const MaxRefusers = maxRefusers
+
+// Note is a deed that does nothing but being written down.
+func (f *Fleet) Note(ctx context.Context, action, target string, detail map[string]string) error {
+	return f.st.Write(ctx, func(q store.Q) error { return f.note(ctx, q, action, target, detail) })
+}
+
+// NoteIn notes n lines in one transaction that ends with an error, or well.
+func (f *Fleet) NoteIn(ctx context.Context, n int, end error) error {
+	return f.st.Write(ctx, func(q store.Q) error {
+		for i := range n {
+			if err := f.note(ctx, q, "many.do", strconv.Itoa(i), nil); err != nil {
+				return err
+			}
+		}
+		return end
+	})
+}

@@ -23,6 +23,8 @@ type Fleet struct {
 
 	mu      sync.Mutex
 	streams map[streamKey]time.Time // that this process serves, with their last sign of life
+
+	refused refusals
 }
 
 // Options are what New can be given. Without Secrets, no Variable can be read or written; only tests set Now.

@@ -28,6 +28,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
+			f.leave(ctx)
 			return nil
 		case <-tick.C:
 			f.sweep(ctx)
@@ -65,6 +66,18 @@ func (f *Fleet) sweep(ctx context.Context) {
 	}
 	if err := f.expireDue(ctx); err != nil && ctx.Err() == nil {
 		f.log.Error("prompts are not expired", "err", err)
+	}
+	if err := f.closeRefusals(ctx, false); err != nil && ctx.Err() == nil {
+		f.log.Error("refusals are not counted in the audit log", "err", err)
+	}
+}
+
+// leave writes what is in memory alone.
+func (f *Fleet) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refusalLimit)
+	defer cancel()
+	if err := f.closeRefusals(ctx, true); err != nil {
+		f.log.Error("refusals are not counted in the audit log", "err", err)
 	}
 }
 

@@ -27,7 +27,7 @@ func openPostgres(ctx context.Context, dsn string) (*Store, error) {
 	db := sqlx.NewDb(stdlib.OpenDB(*cfg), "pgx")
 	db.SetMaxOpenConns(postgresConns)
 	db.SetMaxIdleConns(postgresConns / 4)
-	s := &Store{where: cfg.Host + "/" + cfg.Database, write: db, read: db, row: " FOR UPDATE"}
+	s := &Store{where: cfg.Host + "/" + cfg.Database, write: db, read: db, row: " FOR UPDATE", chain: chainLock}
 	if err := db.PingContext(ctx); err != nil {
 		s.Close()
 		return nil, claudehub.WithCause(claudehub.Unavailable, err,

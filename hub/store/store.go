@@ -16,6 +16,7 @@ type Store struct {
 	write *sqlx.DB
 	read  *sqlx.DB // the same as write on PostgreSQL
 	row   string   // what a SELECT needs at its end to keep other writers from its rows
+	chain string   // the statement that lets one transaction at a time lengthen the audit log; none where there is one writer
 }
 
 // Open opens a database and brings it to this version's tables. The name is "sqlite:PATH" or "postgres://…".
@@ -48,8 +49,9 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // Q is what queries are asked of: the database, or one transaction.
 type Q struct {
-	ext sqlx.ExtContext
-	row string
+	ext   sqlx.ExtContext
+	row   string
+	notes *[]claudehub.AuditEntry // of the transaction; nil outside of one that writes
 }
 
 // Read is for single queries outside a transaction.
@@ -60,9 +62,16 @@ func (s *Store) View(ctx context.Context, fn func(Q) error) error {
 	return s.transaction(ctx, s.read, &sql.TxOptions{ReadOnly: true, Isolation: s.viewLevel()}, Q{}, fn)
 }
 
-// Write runs fn in a transaction: all of it happens when Write returns nil, and nothing of it otherwise.
+// Write runs fn in a transaction: all of it happens when Write returns nil, and nothing of it otherwise. What fn noted for
+// the audit log is written last.
 func (s *Store) Write(ctx context.Context, fn func(Q) error) error {
-	return s.transaction(ctx, s.write, nil, Q{row: s.row}, fn)
+	q := Q{row: s.row, notes: new([]claudehub.AuditEntry)}
+	return s.transaction(ctx, s.write, nil, q, func(q Q) error {
+		if err := fn(q); err != nil {
+			return err
+		}
+		return q.appendNotes(ctx, s.chain)
+	})
 }
 
 // viewLevel: a deferred transaction of SQLite is a snapshot as it is; its driver refuses to be asked for a level.
