@@ -32,8 +32,14 @@ func newInputs(s *session) *inputs {
 	return &inputs{s: s, c: make(chan wire.Input, maxInputs), wake: newSignal(), cols: defaultCols, rows: defaultRows}
 }
 
-// add takes an input from the Hub. It never waits.
+// add takes an input from the Hub. It never waits. The Hub has asked already who types; it is asked again here, before the
+// queue, so that whoever is not the Creator takes no room of theirs.
 func (q *inputs) add(in wire.Input) {
+	if !q.s.mayDrive(in.Author) {
+		q.s.on.refused.note(q.s.id, drivingInput)
+		q.refuse(in, wire.InputRefused, "Only the Creator of this Session types in it. The Runner did not type this.")
+		return
+	}
 	select {
 	case q.c <- in:
 	default:
@@ -125,11 +131,6 @@ func (q *inputs) resizeNow(ctx context.Context) {
 }
 
 func (q *inputs) apply(ctx context.Context, in wire.Input) {
-	// The Hub has asked this already. It is asked again here, so that a mistake there does not let anyone else drive.
-	if !claudehub.MayDrive(in.Author, q.s.wanted().Creator) {
-		q.refuse(in, wire.InputRefused, "Only the Creator of this Session types in it.")
-		return
-	}
 	seat := q.s.sitting()
 	if seat == nil {
 		q.refuse(in, wire.InputRefused, "The Session has no terminal at the moment; this was not typed.")

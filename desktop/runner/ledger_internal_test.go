@@ -3,6 +3,7 @@ package runner
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,7 +30,7 @@ func testSession(t *testing.T, d wire.DesiredSession) *session {
 	}
 	on := &parts{
 		cfg: Config{Dir: t.TempDir()}, state: state, hub: testHub(t, h.URL, h.token), outbox: newSignal(),
-		observe: func(claudehub.SessionID) {}, places: newPlaces(1),
+		observe: func(claudehub.SessionID) {}, places: newPlaces(1), refused: newRefusals(quiet()),
 	}
 	return newSession(Record{Desired: d}, on, quiet())
 }
@@ -159,7 +160,7 @@ func TestExpiredAndCancelledPromptsAreNotNext(t *testing.T) {
 	}
 }
 
-// TestPromptOfAnotherPersonIsNotReceived: the Hub is not believed when it names another author.
+// TestPromptOfAnotherPersonIsNotReceived: the Hub is not believed when it names another author, and is told so.
 func TestPromptOfAnotherPersonIsNotReceived(t *testing.T) {
 	p := queued("a")
 	s := testSession(t, wire.DesiredSession{})
@@ -167,8 +168,11 @@ func TestPromptOfAnotherPersonIsNotReceived(t *testing.T) {
 	p.Author = claudehub.NewPersonID()
 	d.Prompts = []claudehub.Prompt{p}
 	s.receivePrompts(t.Context(), d)
-	if got := reported(t, s); len(got) != 0 {
+	if got := reported(t, s); !slices.Equal(got, []claudehub.PromptState{claudehub.PromptFailed}) {
 		t.Errorf("reported %v", got)
+	}
+	if got := stage(t, s, p.ID); got != StageOver {
+		t.Errorf("the prompt is %s", got)
 	}
 }
 

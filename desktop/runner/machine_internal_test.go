@@ -227,24 +227,6 @@ func (c *computer) life(id claudehub.SessionID) string {
 	return ""
 }
 
-// logs keeps what a Runner logged.
-type logs struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (l *logs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logs) text() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 // until waits for something that is not reported to the Hub.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()

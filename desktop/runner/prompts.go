@@ -31,6 +31,9 @@ func (s *session) promptEvent(id claudehub.PromptID, state claudehub.PromptState
 	}
 }
 
+// notTheCreators is what becomes of a prompt that somebody else wrote.
+const notTheCreators = "Only the Creator of this Session sends prompts to it. The Runner did not take this one."
+
 // receivePrompts writes the queue down, before the Hub is told that it was delivered.
 func (s *session) receivePrompts(ctx context.Context, d wire.DesiredSession) {
 	known, err := s.on.state.Ledger(ctx, s.id)
@@ -39,18 +42,25 @@ func (s *session) receivePrompts(ctx context.Context, d wire.DesiredSession) {
 		return
 	}
 	for _, p := range d.Prompts {
-		if _, ok := known[p.ID]; ok || p.State.Final() || !claudehub.MayDrive(p.Author, d.Creator) {
+		if _, ok := known[p.ID]; ok || p.State.Final() {
 			continue
 		}
 		e, report := Entry{ID: p.ID, Stage: StageReceived}, s.promptEvent(p.ID, claudehub.PromptDelivered, "")
-		if p.State != claudehub.PromptQueued {
+		switch {
+		case !s.mayDrive(p.Author):
+			e.Stage, report = StageOver, s.promptEvent(p.ID, claudehub.PromptFailed, notTheCreators)
+		case p.State != claudehub.PromptQueued:
 			// The Hub knows from this Runner how far it came, and the Runner does not: its memory was lost.
 			e.Stage, report = StageOver, s.promptEvent(p.ID, claudehub.PromptFailed,
 				"The Runner lost its memory while it had this prompt, which Claude may or may not have got. Look at the conversation before you send it again.")
 		}
-		if _, err := s.on.state.Advance(ctx, s.id, e, report); err != nil {
+		moved, err := s.on.state.Advance(ctx, s.id, e, report)
+		if err != nil {
 			s.log.Error("prompt not received", "prompt", p.ID, "error", err)
 			return
+		}
+		if moved && !s.mayDrive(p.Author) {
+			s.on.refused.note(s.id, drivingPrompt)
 		}
 		s.on.outbox.set()
 	}
@@ -98,9 +108,11 @@ func (s *session) inFlight(ctx context.Context) (Entry, bool) {
 	return Entry{}, false
 }
 
-// named tells whether the Hub still wants a prompt sent.
+// named tells whether the Hub still wants a prompt sent, as the Creator's.
 func (s *session) named(id claudehub.PromptID) bool {
-	return slices.ContainsFunc(s.wanted().Prompts, func(p claudehub.Prompt) bool { return p.ID == id && !p.State.Final() })
+	return slices.ContainsFunc(s.wanted().Prompts, func(p claudehub.Prompt) bool {
+		return p.ID == id && !p.State.Final() && s.mayDrive(p.Author)
+	})
 }
 
 // nextPrompt returns the first prompt of the queue that is not over, with its ledger line. A prompt past its time is
@@ -115,6 +127,11 @@ func (s *session) nextPrompt(ctx context.Context) (claudehub.Prompt, Entry, bool
 		e, ok := ledger[p.ID]
 		if !ok {
 			continue // over, or not received
+		}
+		if e.Stage == StageReceived && !s.mayDrive(p.Author) { // it was the Creator's when it came
+			s.on.refused.note(s.id, drivingPrompt)
+			s.advance(ctx, e, StageOver, claudehub.PromptFailed, notTheCreators)
+			continue
 		}
 		if e.Stage == StageReceived && now().After(p.Expires) {
 			s.advance(ctx, e, StageOver, claudehub.PromptExpired, "It waited longer than it may. Send it again if you still want it.")

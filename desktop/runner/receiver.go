@@ -89,6 +89,11 @@ func (r *Runner) take(ctx context.Context, seq int64, sessions []wire.DesiredSes
 			r.log.Error("the Hub named a Session that cannot be", "id", string(d.ID))
 			continue
 		}
+		if first, ok := r.creatorOf(d.ID, valid); ok && first != d.Creator {
+			r.refused.note(d.ID, drivingCreator)
+			r.log.Error("the Hub names another Creator than before; nothing that it says of this Session so is taken", "session", d.ID, "creator", first)
+			continue
+		}
 		valid = append(valid, d)
 	}
 	err := r.state.SaveDesired(ctx, seq, valid, machine)
@@ -110,6 +115,19 @@ func (r *Runner) take(ctx context.Context, seq int64, sessions []wire.DesiredSes
 		r.status.changed(s.id)
 	}
 	return nil
+}
+
+// creatorOf is who the Hub named first: before, or earlier in the same message.
+func (r *Runner) creatorOf(id claudehub.SessionID, earlier []wire.DesiredSession) (claudehub.PersonID, bool) {
+	if s := r.find(id); s != nil {
+		return s.creator, true
+	}
+	for _, d := range earlier {
+		if d.ID == id {
+			return d.Creator, true
+		}
+	}
+	return "", false
 }
 
 // gone takes a Session that the Hub has no row for out of work. One that was deleted is forgotten: that was the last word

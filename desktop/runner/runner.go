@@ -55,6 +55,7 @@ type Runner struct {
 	outbox  *outboxLoop
 	parts   *parts
 	builds  *builds
+	refused *refusals
 	clocks  clocks
 	disk    *signal // a Session's volumes may have to be measured
 	storage *signal // what is on the disk changed
@@ -78,12 +79,12 @@ type Runner struct {
 func New(cfg Config, state *State, hub *Hub, log *slog.Logger) *Runner {
 	r := &Runner{
 		cfg: cfg, state: state, log: log, clocks: systemClocks(), sessions: map[claudehub.SessionID]*session{},
-		arrivals: make(chan *session), cleared: make(chan struct{}), disk: newSignal(), storage: newSignal(),
+		arrivals: make(chan *session), cleared: make(chan struct{}), disk: newSignal(), storage: newSignal(), refused: newRefusals(log),
 	}
 	wake := newSignal()
 	r.outbox = &outboxLoop{state: state, hub: hub, wake: wake, pause: newPause(), log: log}
 	r.parts = newParts(cfg, state, hub, wake)
-	r.parts.observe = r.changed
+	r.parts.observe, r.parts.refused = r.changed, r.refused
 	r.builds = newBuilds()
 	r.builds.maker, r.builds.state, r.builds.hub, r.builds.log = cfg.Builder, state, hub, log
 	r.builds.reserve, r.builds.mounts, r.builds.bound = r.parts.reserve, r.buildMounts, r.parts.bound
@@ -149,7 +150,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return r.superviseSessions(ctx, remembered) })
 	for _, loop := range []func(context.Context) error{
-		r.inspectLoop, r.figuresLoop, r.diskLoop, r.sleepLoop, r.storageLoop, r.superviseBuilds, r.status.Run, r.outbox.Run, r.link.Run,
+		r.inspectLoop, r.figuresLoop, r.diskLoop, r.sleepLoop, r.storageLoop, r.superviseBuilds, r.refused.Run, r.status.Run, r.outbox.Run, r.link.Run,
 	} {
 		g.Go(func() error { return loop(ctx) })
 	}

@@ -140,7 +140,11 @@ func (s *screen) report(r wire.InputReport) {
 		s.wake.set()
 		return
 	}
-	if len(s.reports) < maxReports {
+	room := maxReports
+	if r.State == wire.InputRefused {
+		room /= 2 // whoever is refused without end must not take the room of what the Creator typed
+	}
+	if len(s.reports) < room {
 		s.reports = append(s.reports, r)
 	}
 	s.wake.set()

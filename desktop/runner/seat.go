@@ -235,8 +235,11 @@ func (s *session) attach(m wire.Attach) {
 
 // resize sets the terminal's size for the Creator's active client.
 func (s *session) resize(m wire.Resize) {
-	if !claudehub.MayDrive(m.Author, s.wanted().Creator) || claudehub.ValidSize(m.Cols, m.Rows) != nil {
+	if !s.mayDrive(m.Author) {
+		s.on.refused.note(s.id, drivingResize)
 		return
 	}
-	s.inputs.size(m.Cols, m.Rows)
+	if claudehub.ValidSize(m.Cols, m.Rows) == nil {
+		s.inputs.size(m.Cols, m.Rows)
+	}
 }

@@ -19,10 +19,11 @@ import (
 // session makes one Session be what is desired. Its loop looks at the desired state, does what is missing, and looks
 // again when anything changes: there is no command that could be lost.
 type session struct {
-	id  claudehub.SessionID
-	dir string // holds its volumes
-	on  *parts
-	log *slog.Logger
+	id      claudehub.SessionID
+	creator claudehub.PersonID // who alone drives it, as the Hub named them first
+	dir     string             // holds its volumes
+	on      *parts
+	log     *slog.Logger
 
 	changed *signal       // something to look at
 	slept   chan struct{} // a token: the machine slept
@@ -64,6 +65,7 @@ type parts struct {
 	builds  *builds
 	size    machineSize
 	linked  atomic.Bool // the Hub can be asked
+	refused *refusals
 	// releaseKept gives up the Sandbox that a failed build left.
 	releaseKept func(context.Context, claudehub.BuildID) error
 
@@ -76,7 +78,7 @@ type parts struct {
 func newSession(r Record, on *parts, log *slog.Logger) *session {
 	id := r.Desired.ID
 	s := &session{
-		id: id, dir: filepath.Join(sessionsDir(on.cfg.Dir), string(id)), on: on, log: log.With("session", id),
+		id: id, creator: r.Desired.Creator, dir: filepath.Join(sessionsDir(on.cfg.Dir), string(id)), on: on, log: log.With("session", id),
 		changed: newSignal(), slept: make(chan struct{}, 1), desired: r.Desired, local: r.Local, observed: r.Observed, give: func() {},
 		told: map[string]string{},
 	}

@@ -4,6 +4,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -67,4 +69,22 @@ func testBuilder(t *testing.T) *builder.Builder {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// logs keeps what a Runner logged.
+type logs struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logs) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
