@@ -1,7 +1,7 @@
 # The only door for people and CI. `make help` lists it.
 SHELL := /bin/bash
 GOLANGCI_VERSION := v2.15.0
-BINS := bin/claude-hub bin/claude-hub-runner bin/claude-hub-guest bin/standin-anthropic
+BINS := bin/claude-hub bin/claude-hub-runner bin/claude-hub-guest bin/standin-anthropic bin/standin-github
 APP := hub/web/dist/index.html
 E2E ?= all
 MICROVM ?= all
@@ -43,6 +43,8 @@ bin/claude-hub-guest: FORCE
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ ./desktop/cmd/claude-hub-guest
 bin/standin-anthropic: FORCE
 	CGO_ENABLED=0 go build -trimpath -o $@ ./internal/cmd/standin-anthropic
+bin/standin-github: FORCE
+	CGO_ENABLED=0 go build -trimpath -o $@ ./internal/cmd/standin-github
 FORCE:
 
 test: test-go test-web ## every test but the end-to-end stories

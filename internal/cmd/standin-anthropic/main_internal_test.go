@@ -25,7 +25,7 @@ func TestSaysWhereItListensAndStops(t *testing.T) {
 	defer cancel()
 	r, w := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- run(ctx, []string{"--script", script, "--token-file", tokenFile}, w, io.Discard) }()
+	go func() { done <- program().Run(ctx, []string{"--script", script, "--token-file", tokenFile}, w, io.Discard) }()
 	out := bufio.NewReader(r)
 	line, err := out.ReadString('\n')
 	if err != nil {
@@ -62,7 +62,7 @@ func TestRefuses(t *testing.T) {
 		{"--token-file", empty}, {"--token-file", filepath.Join(dir, "none")}, {"--script", bad}, {"more"}, {"--what"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		if err := run(ctx, args, io.Discard, io.Discard); err == nil {
+		if err := program().Run(ctx, args, io.Discard, io.Discard); err == nil {
 			t.Errorf("%q was taken", args)
 		}
 		cancel()

@@ -30,7 +30,7 @@ func TestSaysWhereItListensSignsInAndStops(t *testing.T) {
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- run(ctx, []string{"--script", file, "--client-secret-file", secretFile}, w, io.Discard)
+		done <- program().Run(ctx, []string{"--script", file, "--client-secret-file", secretFile}, w, io.Discard)
 	}()
 	out := bufio.NewReader(r)
 	line, err := out.ReadString('\n')
@@ -68,7 +68,7 @@ func TestRefuses(t *testing.T) {
 		{"--script", good, "--client-secret-file", filepath.Join(dir, "none")}, {"--script", good, "more"}, {"--what"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		if err := run(ctx, args, io.Discard, io.Discard); err == nil {
+		if err := program().Run(ctx, args, io.Discard, io.Discard); err == nil {
 			t.Errorf("%q was taken", args)
 		}
 		cancel()
