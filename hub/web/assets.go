@@ -13,6 +13,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"claude-hub/internal/claudehub"
 )
 
@@ -115,7 +117,8 @@ func newStyleNonce() string {
 
 // rest answers what no route of the table has: pages, and 404 below the API.
 func (s *server) rest() route {
-	return route{path: "/", who: anyone, limit: bodyLimit, stream: s.opt.Dev != "", handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	e := endpoint{Operation: huma.Operation{Path: "/"}, limit: bodyLimit, stream: s.opt.Dev != ""}
+	return route{endpoint: e, who: anyone, handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasPrefix(r.URL.Path, "/api/"), strings.HasPrefix(r.URL.Path, "/runner/"),
 			r.Method != http.MethodGet && r.Method != http.MethodHead:

@@ -86,6 +86,9 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if p.Status == http.StatusUnauthorized && recordOf(r.Context()).principal == runnerOf {
 		h.Set("WWW-Authenticate", "Bearer")
 	}
+	if l := (*limited)(nil); errors.As(err, &l) {
+		l.headers(h)
+	}
 	w.WriteHeader(p.Status)
 	_ = json.NewEncoder(w).Encode(p)
 }

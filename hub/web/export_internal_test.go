@@ -6,12 +6,15 @@ import (
 	"log/slog"
 	"net/http"
 	"testing"
+
+	"claude-hub/internal/claudehub"
 )
 
 // RouteInfo is a line of the table, for tests.
 type RouteInfo struct {
-	Method, Path, Principal string
-	Stream                  bool
+	Method, Path, ID, Principal string
+	Scope                       claudehub.Scope
+	Stream                      bool
 }
 
 // Routes are all lines of the table.
@@ -21,7 +24,7 @@ func Routes() []RouteInfo {
 	s.register(t)
 	out := []RouteInfo{}
 	for _, rt := range t.routes {
-		out = append(out, RouteInfo{rt.method, rt.path, rt.who.String(), rt.stream})
+		out = append(out, RouteInfo{rt.Method, rt.Path, rt.OperationID, rt.who.String(), rt.scope, rt.stream})
 	}
 	return out
 }
@@ -29,7 +32,7 @@ func Routes() []RouteInfo {
 // RegisterNobody tries what must panic.
 func RegisterNobody() {
 	t := newTable("")
-	t.raw(nobody, get("/x", "x", "x"), func(http.ResponseWriter, *http.Request) error { return nil })
+	t.raw(nobody, browser, get("/x", "x", "x"), func(http.ResponseWriter, *http.Request) error { return nil })
 }
 
 // RegisterBehind tries to get past the table.
@@ -39,8 +42,8 @@ func RegisterBehind() {
 
 // Panicking is a handler of one route, which panics.
 func Panicking(log io.Writer) http.Handler {
-	s := &server{log: slog.New(slog.NewTextHandler(log, nil)), metrics: NewMetrics()}
-	return s.outer(s.guard(route{path: "/x", who: anyone, handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("boom") })}))
+	s := &server{log: slog.New(slog.NewTextHandler(log, nil)), metrics: NewMetrics(), limits: newLimits(Limits{})}
+	return s.outer(s.guard(route{endpoint: get("/x", "x", "x"), who: anyone, handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("boom") })}))
 }
 
 // Pages serves a front end of a test, as all pages are served.
@@ -50,6 +53,6 @@ func Pages(t *testing.T, dist fs.FS) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{log: slog.New(slog.DiscardHandler), metrics: NewMetrics(), pages: p}
+	s := &server{log: slog.New(slog.DiscardHandler), metrics: NewMetrics(), limits: newLimits(Limits{}), pages: p}
 	return s.outer(s.guard(s.rest()))
 }

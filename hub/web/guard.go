@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"time"
 
+	"claude-hub/hub/fleet"
 	"claude-hub/internal/claudehub"
 )
 
@@ -20,8 +22,10 @@ const (
 // record is what the log line of one request says.
 type record struct {
 	id        string
+	address   netip.Addr // where it comes from
 	pattern   string
 	principal principal
+	actor     fleet.Actor
 	who       string
 	err       error
 	status    int
@@ -39,7 +43,7 @@ func recordOf(ctx context.Context) *record {
 func (s *server) outer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		rec := &record{id: claudehub.NewNonce()}
+		rec := &record{id: claudehub.NewNonce(), address: addressOf(r, s.opt.TrustedProxies)}
 		r = r.WithContext(context.WithValue(r.Context(), recordKey{}, rec))
 		aw := &answer{ResponseWriter: w, rec: rec}
 		s.headers(w.Header())
@@ -78,7 +82,7 @@ func (s *server) done(r *http.Request, rec *record, took time.Duration) {
 		attrs = append(attrs, slog.String("who", rec.who))
 	}
 	if rec.err != nil {
-		attrs = append(attrs, slog.String("err", rec.err.Error()))
+		attrs = append(attrs, slog.String("from", textOf(rec.address)), slog.String("err", rec.err.Error()))
 		if rec.status >= 500 {
 			level = slog.LevelError
 		}
@@ -90,46 +94,67 @@ func (s *server) done(r *http.Request, rec *record, took time.Duration) {
 
 var crossOrigin = http.NewCrossOriginProtection()
 
-// guard is what a request passes on its way to its route: time and size, where it comes from, and who it is.
+// guard is what a request passes on its way to its route: time and size, where it comes from, how often, and who it is.
 func (s *server) guard(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := recordOf(r.Context())
 		rec.pattern, rec.principal, rec.stream = rt.pattern(), rt.who, rt.stream
-		control := http.NewResponseController(w)
-		if rt.stream {
-			_ = control.SetWriteDeadline(time.Time{})
-			ctx, cancel := untilStop(r.Context())
-			defer cancel()
-			r = r.WithContext(ctx)
-		} else {
-			_ = control.SetWriteDeadline(time.Now().Add(requestTime))
-			ctx, cancel := context.WithTimeout(r.Context(), requestTime)
-			defer cancel()
-			r = r.WithContext(ctx)
-		}
-		if r.Body != nil && r.Body != http.NoBody {
-			_ = control.SetReadDeadline(time.Now().Add(bodyTime))
-			r.Body = http.MaxBytesReader(w, r.Body, rt.limit)
-		}
-		if rt.who != runnerOf {
-			if err := crossOrigin.Check(r); err != nil {
-				writeError(w, r, claudehub.WithCause(claudehub.Forbidden, err, "That request came from another site."))
-				return
-			}
-		}
-		authed, err := s.authenticateFor(rt, r)
-		if err != nil {
+		w, r, end := bounded(w, r, rt)
+		defer end()
+		if err := s.pass(w, r, rt); err != nil {
 			writeError(w, r, err)
-			return
 		}
-		switch c := authed.Context().Value(callerKey{}).(type) {
-		case personCaller:
-			rec.who = string(c.ID)
-		case runnerCaller:
-			rec.who = string(c.id)
-		}
-		rt.handler.ServeHTTP(w, authed)
+		s.note(r, rt, rec)
 	})
+}
+
+// bounded gives a request its time and its size.
+func bounded(w http.ResponseWriter, r *http.Request, rt route) (http.ResponseWriter, *http.Request, func()) {
+	var cancel context.CancelFunc
+	ctx := r.Context()
+	control := http.NewResponseController(w)
+	if rt.stream {
+		_ = control.SetWriteDeadline(time.Time{})
+		ctx, cancel = untilStop(ctx)
+	} else {
+		_ = control.SetWriteDeadline(time.Now().Add(requestTime))
+		ctx, cancel = context.WithTimeout(ctx, requestTime)
+	}
+	r = r.WithContext(ctx)
+	if r.Body != nil && r.Body != http.NoBody {
+		_ = control.SetReadDeadline(time.Now().Add(bodyTime))
+		r.Body = http.MaxBytesReader(w, r.Body, rt.limit)
+	}
+	return w, r, cancel
+}
+
+// pass asks in order: does a page of another site send a person's cookie, is it too often, who is it, may they.
+func (s *server) pass(w http.ResponseWriter, r *http.Request, rt route) error {
+	rec := recordOf(r.Context())
+	if rt.who != runnerOf {
+		if err := crossOrigin.Check(r); err != nil {
+			return claudehub.WithCause(claudehub.Forbidden, err, "That request came from another site.")
+		}
+	}
+	if rt.attempts != nil {
+		if err := rt.attempts(s.limits).take(rec.pattern+" "+blockOf(rec.address), time.Now()); err != nil {
+			return err
+		}
+	}
+	rec.actor = actorOf(nil, rec)
+	authed, err := s.authenticateFor(rt, r)
+	if err != nil {
+		return s.notIn(r, err)
+	}
+	rec.actor = actorOf(authed.Context().Value(callerKey{}), rec)
+	authed = authed.WithContext(fleet.WithActor(authed.Context(), rec.actor))
+	leave, err := s.admit(rt, authed)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	rt.handler.ServeHTTP(w, authed)
+	return nil
 }
 
 func (s *server) authenticateFor(rt route, r *http.Request) (authed *http.Request, err error) {

@@ -47,7 +47,7 @@ func schemaName(t reflect.Type, hint string) string {
 }
 
 // describe writes into a route's operation whom it serves and what it answers when it refuses.
-func (t *table) describe(who principal, e *endpoint) {
+func (t *table) describe(who principal, scope claudehub.Scope, e *endpoint) {
 	e.Security = []map[string][]string{}
 	if who != anyone {
 		e.Security = []map[string][]string{{who.String(): {}}}
@@ -162,7 +162,7 @@ func (t *table) document() ([]byte, error) {
 }
 
 func openAPIRoute(doc []byte) route {
-	return route{method: http.MethodGet, path: "/openapi.json", who: anyone, limit: bodyLimit,
+	return route{endpoint: get("/openapi.json", "openapi", "This document"), who: anyone,
 		handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/openapi+json")
 			_, _ = w.Write(doc)

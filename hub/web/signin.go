@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"claude-hub/hub/fleet"
 	"claude-hub/internal/claudehub"
 	"claude-hub/internal/wire"
@@ -56,16 +54,9 @@ type cookieIn struct {
 
 type signInIn struct {
 	UserAgent string `header:"User-Agent"`
-	address   string
 	Body      struct {
 		Token string `json:"token" doc:"what the link has after its #"`
 	}
-}
-
-// Resolve notes where the request came from.
-func (in *signInIn) Resolve(ctx huma.Context) []error {
-	in.address = ctx.RemoteAddr()
-	return nil
 }
 
 type cookieOut struct {
@@ -77,7 +68,7 @@ func (s *server) signIn(ctx context.Context, in *signInIn) (*cookieOut, error) {
 	if err != nil {
 		return nil, claudehub.WithCause(claudehub.Unauthenticated, err, "That sign-in link is not whole. Copy all of it, or make a new one.")
 	}
-	cookie, err := s.fleet.SignIn(ctx, link, limitText(in.UserAgent, 300), in.address)
+	cookie, err := s.fleet.SignIn(ctx, link, limitText(in.UserAgent, 300), textOf(recordOf(ctx).address))
 	if err != nil {
 		return nil, err
 	}

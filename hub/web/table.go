@@ -5,6 +5,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"claude-hub/internal/claudehub"
 )
 
 // table collects the routes with their principals. It is the mux that huma registers at, so that what huma serves stands
@@ -25,11 +27,14 @@ func newTable(version string) *table {
 	return t
 }
 
-func (t *table) adding(who principal, e endpoint) {
+func (t *table) adding(who principal, scope claudehub.Scope, e endpoint) {
 	if who == nobody {
 		panic("web: a route needs a principal: " + e.Method + " " + e.Path)
 	}
-	t.next = &route{method: e.Method, path: e.Path, who: who, limit: e.limit, stream: e.stream}
+	if who != person && scope != browser {
+		panic("web: a scope is for people: " + e.Method + " " + e.Path)
+	}
+	t.next = &route{endpoint: e, who: who, scope: scope}
 }
 
 // HandleFunc is huma's way to register. Nothing gets in that adding did not announce.
@@ -46,9 +51,9 @@ func (t *table) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Req
 // ServeHTTP is never called: requests come through the mux of server.handler.
 func (t *table) ServeHTTP(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }
 
-func (t *table) raw(who principal, e endpoint, h func(http.ResponseWriter, *http.Request) error) {
-	t.describe(who, &e)
-	t.adding(who, e)
+func (t *table) raw(who principal, scope claudehub.Scope, e endpoint, h func(http.ResponseWriter, *http.Request) error) {
+	t.describe(who, scope, &e)
+	t.adding(who, scope, e)
 	t.api.OpenAPI().AddOperation(&e.Operation)
 	t.HandleFunc(t.next.pattern(), func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
+	"net/netip"
 	"net/url"
 	"sync"
 
@@ -27,6 +28,10 @@ type Options struct {
 	// Dev is the address of a Vite server that serves the pages, for work on the front end. It turns the
 	// Content-Security-Policy off, which Vite does not meet.
 	Dev string
+	// TrustedProxies are those whose X-Forwarded-For is believed. Without any, where a request comes from is who connected.
+	TrustedProxies []netip.Prefix
+	// Limits are how much one address or person may ask.
+	Limits Limits
 	// Metrics counts what happens here; nil counts for nobody.
 	Metrics *Metrics
 }
@@ -37,6 +42,7 @@ type server struct {
 	feeds   *screen.Feeds
 	log     *slog.Logger
 	metrics *Metrics
+	limits  *limits
 	origin  string // of PublicURL; "" for any
 	pages   http.Handler
 
@@ -61,7 +67,7 @@ func newServer(opt Options) (*server, error) {
 		opt.Metrics = NewMetrics()
 	}
 	s := &server{
-		opt: opt, fleet: opt.Fleet, feeds: opt.Feeds, log: opt.Log, metrics: opt.Metrics,
+		opt: opt, fleet: opt.Fleet, feeds: opt.Feeds, log: opt.Log, metrics: opt.Metrics, limits: newLimits(opt.Limits),
 		links: map[claudehub.RunnerID]*link{},
 	}
 	if opt.PublicURL != "" {

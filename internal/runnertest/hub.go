@@ -33,22 +33,26 @@ type Hub struct {
 	Feeds *screen.Feeds
 	Log   *slog.Logger
 
-	tb   testing.TB
-	keys string
-	dsn  string
-	addr string
-	stop func()
+	tb     testing.TB
+	change []Change
+	keys   string
+	dsn    string
+	addr   string
+	stop   func()
 }
 
+// Change is what one test's Hub is to be given otherwise.
+type Change func(*fleet.Options, *web.Options)
+
 // NewHub starts a Hub on a free port; it ends with the test. It logs to log, or nowhere.
-func NewHub(tb testing.TB, log io.Writer) *Hub {
+func NewHub(tb testing.TB, log io.Writer, change ...Change) *Hub {
 	tb.Helper()
 	if log == nil {
 		log = io.Discard
 	}
 	dir := tb.TempDir()
 	h := &Hub{
-		tb: tb, dsn: "sqlite:" + filepath.Join(dir, "hub.db"), keys: filepath.Join(dir, "keyset.json"), addr: "127.0.0.1:0",
+		tb: tb, change: change, dsn: "sqlite:" + filepath.Join(dir, "hub.db"), keys: filepath.Join(dir, "keyset.json"), addr: "127.0.0.1:0",
 		Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	h.start()
@@ -79,9 +83,14 @@ func (h *Hub) start() {
 	h.Store, h.Bus = st, b
 	box, err := secret.Create(h.keys)
 	h.must(err)
-	h.Fleet = fleet.New(st, b, h.Log, fleet.Options{Secrets: box})
+	inner, outer := fleet.Options{Secrets: box}, web.Options{Log: h.Log, Version: "test", Notice: "a test"}
+	for _, change := range h.change {
+		change(&inner, &outer)
+	}
+	h.Fleet = fleet.New(st, b, h.Log, inner)
 	h.Feeds = screen.New(screen.Options{Fleet: h.Fleet, Bus: b, Log: h.Log})
-	handler, err := web.New(web.Options{Fleet: h.Fleet, Feeds: h.Feeds, Log: h.Log, Version: "test", Notice: "a test"})
+	outer.Fleet, outer.Feeds = h.Fleet, h.Feeds
+	handler, err := web.New(outer)
 	h.must(err)
 	h.must(h.Fleet.Recover(context.Background()))
 	l, err := net.Listen("tcp", h.addr) //nolint:noctx // a test's own port
@@ -90,10 +99,10 @@ func (h *Hub) start() {
 	h.URL = "http://" + h.addr
 
 	ctx, cancel := context.WithCancel(context.Background())
-	inner, stopInner := context.WithCancel(context.Background())
+	running, stopInner := context.WithCancel(context.Background())
 	var g errgroup.Group
-	g.Go(func() error { return h.Fleet.Run(inner) })
-	g.Go(func() error { return h.Feeds.Run(inner) })
+	g.Go(func() error { return h.Fleet.Run(running) })
+	g.Go(func() error { return h.Feeds.Run(running) })
 	g.Go(func() error {
 		defer stopInner()
 		return web.Serve(ctx, l, handler, nil, h.Log)
