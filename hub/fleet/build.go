@@ -74,6 +74,9 @@ func (f *Fleet) CreateBuild(ctx context.Context, p claudehub.PersonID, n NewBuil
 		if e.Archived {
 			return errArchivedEnvironment
 		}
+		if !r.Revoked.IsZero() {
+			return errRevoked
+		}
 		if err := canBuild(r); err != nil {
 			return err
 		}

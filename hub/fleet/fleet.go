@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"claude-hub/hub/bus"
+	"claude-hub/hub/github"
 	"claude-hub/hub/secret"
 	"claude-hub/hub/store"
 	"claude-hub/internal/claudehub"
@@ -21,6 +22,11 @@ type Fleet struct {
 
 	secrets *secret.Box // nil beside a running Hub, where no Variable is read
 
+	github   GitHub // nil in local mode
+	allow    github.AllowList
+	redirect string
+	recheck  time.Duration
+
 	mu      sync.Mutex
 	streams map[streamKey]time.Time // that this process serves, with their last sign of life
 
@@ -31,6 +37,14 @@ type Fleet struct {
 type Options struct {
 	Secrets *secret.Box
 	Now     func() time.Time
+
+	// GitHub is whom people sign in with; nil is local mode. Allow says who may, Redirect is the address that GitHub sends
+	// browsers back to (…/api/auth/github/callback), and Recheck is how long an answer about a person counts; 0 is 15
+	// minutes.
+	GitHub   GitHub
+	Allow    github.AllowList
+	Redirect string
+	Recheck  time.Duration
 }
 
 // New builds a Fleet. It looks after time (expiry, silence) only while Run runs.
@@ -38,6 +52,10 @@ func New(st *store.Store, b *bus.Bus, log *slog.Logger, opt Options) *Fleet {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
+	if opt.Recheck <= 0 {
+		opt.Recheck = defaultRecheck
+	}
 	now := func() time.Time { return store.Round(opt.Now()) }
-	return &Fleet{st: st, bus: b, log: log, now: now, hub: claudehub.NewNonce(), secrets: opt.Secrets, streams: map[streamKey]time.Time{}}
+	return &Fleet{st: st, bus: b, log: log, now: now, hub: claudehub.NewNonce(), secrets: opt.Secrets,
+		github: opt.GitHub, allow: opt.Allow, redirect: opt.Redirect, recheck: opt.Recheck, streams: map[streamKey]time.Time{}}
 }

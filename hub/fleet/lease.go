@@ -56,6 +56,9 @@ func (f *Fleet) takeLease(ctx context.Context, id claudehub.RunnerID, instance, 
 		if err != nil {
 			return absent(err, errNoRunner)
 		}
+		if err := f.mayLink(ctx, q, r); err != nil {
+			return err
+		}
 		now, live := f.now(), f.live(id, r.Link, r.Lease)
 		if r.Lease.Instance != instance {
 			if live && !takeOver {
@@ -74,6 +77,18 @@ func (f *Fleet) takeLease(ctx context.Context, id claudehub.RunnerID, instance, 
 		return q.SetLink(ctx, id, r.Link, r.Lease)
 	})
 	return old, out, err
+}
+
+// mayLink refuses a Runner whose token was good when it asked, and is good no more: nobody would end its stream.
+func (f *Fleet) mayLink(ctx context.Context, q store.Q, r store.Runner) error {
+	owner, err := q.Person(ctx, r.Owner)
+	if err != nil {
+		return err
+	}
+	if !r.Revoked.IsZero() || f.mayEnter(owner) != nil {
+		return errBadRunnerToken
+	}
+	return nil
 }
 
 func held(l store.Lease) error {

@@ -20,7 +20,7 @@ const (
 )
 
 var (
-	errSignedOut = claudehub.Errorf(claudehub.Unauthenticated, "You are signed out. Sign in with a new link from `claude-hub sign-in-link`.")
+	errSignedOut = claudehub.Errorf(claudehub.Unauthenticated, "You are signed out. Sign in again; where there is no GitHub, with a new link from `claude-hub sign-in-link`.")
 	errBadLink   = claudehub.Errorf(claudehub.Unauthenticated,
 		"That sign-in link was used already, or is older than 15 minutes. Get a new one with `claude-hub sign-in-link`.")
 	errNoSignIn = claudehub.Errorf(claudehub.NotFound, "There is no sign-in with that id.")
@@ -45,16 +45,20 @@ func (f *Fleet) LocalPerson(ctx context.Context) (claudehub.Person, error) {
 	return p, err
 }
 
+// localPerson: whoever has the login "local" from GitHub is somebody else, and keeps it.
 func (f *Fleet) localPerson(ctx context.Context, q store.Q) (claudehub.Person, error) {
-	p, err := q.PersonByLogin(ctx, localLogin)
+	p, err := q.LocalPerson(ctx)
 	if claudehub.CodeOf(err) != claudehub.NotFound {
 		return p, err
 	}
-	p = claudehub.Person{ID: claudehub.NewPersonID(), Login: localLogin, Name: "You", Created: f.now()}
+	p = claudehub.Person{ID: claudehub.NewPersonID(), Login: localLogin, Name: "You", Role: claudehub.RoleAdmin, Created: f.now()}
+	if _, err := q.PersonByLogin(ctx, localLogin); err == nil {
+		p.Login += "#0"
+	}
 	if err := q.AddPerson(ctx, p); err != nil {
 		return claudehub.Person{}, err
 	}
-	return q.PersonByLogin(ctx, localLogin) // another process may have been first
+	return q.LocalPerson(ctx) // another process may have been first
 }
 
 // SignInLink makes the token of a link that signs the local person in: once, within 15 minutes.
@@ -75,19 +79,40 @@ func (f *Fleet) SignInLink(ctx context.Context) (claudehub.Token, error) {
 
 // SignIn uses up a link and makes the browser's cookie.
 func (f *Fleet) SignIn(ctx context.Context, link claudehub.Token, userAgent, address string) (claudehub.Token, error) {
-	cookie := claudehub.NewToken(claudehub.BrowserToken)
+	if !f.Local() {
+		return claudehub.Token{}, claudehub.Errorf(claudehub.Unauthenticated, "People sign in to this Hub with GitHub, not by a link.")
+	}
+	var cookie claudehub.Token
 	err := f.st.Write(ctx, func(q store.Q) error {
-		p, err := q.UseSignInLink(ctx, link.Hash(), f.now())
+		id, err := q.UseSignInLink(ctx, link.Hash(), f.now())
 		if err != nil {
 			return absent(err, errBadLink)
 		}
-		return q.AddSignIn(ctx, store.SignIn{ID: "sig_" + claudehub.NewNonce(), Hash: cookie.Hash(), Person: p,
-			UserAgent: clip(userAgent, maxUserAgent), Address: clip(address, maxAddress), Created: f.now(), LastUsed: f.now()})
+		p, err := q.Person(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := f.mayEnter(p); err != nil {
+			return errBadLink
+		}
+		cookie, err = f.addSignIn(ctx, q, id, userAgent, address)
+		return err
 	})
 	if err != nil {
 		return claudehub.Token{}, err
 	}
 	return cookie, nil
+}
+
+// addSignIn makes the cookie of a browser.
+func (f *Fleet) addSignIn(ctx context.Context, q store.Q, p claudehub.PersonID, userAgent, address string) (claudehub.Token, error) {
+	cookie, now := claudehub.NewToken(claudehub.BrowserToken), f.now()
+	in := store.SignIn{ID: "sig_" + claudehub.NewNonce(), Hash: cookie.Hash(), Person: p,
+		UserAgent: clip(userAgent, maxUserAgent), Address: clip(address, maxAddress), Created: now, LastUsed: now}
+	if err := q.AddSignIn(ctx, in); err != nil {
+		return claudehub.Token{}, err
+	}
+	return cookie, f.note(asActor(ctx, p), q, "sign-in", in.ID, map[string]string{"browser": in.UserAgent})
 }
 
 // Authenticate finds whose cookie that is. Each use makes it good for 30 days more.
@@ -97,11 +122,16 @@ func (f *Fleet) Authenticate(ctx context.Context, cookie claudehub.Token) (claud
 		return claudehub.Person{}, SignIn{}, err
 	}
 	if now := f.now(); now.Sub(s.LastUsed) >= touchEvery {
-		// A browser that could not be noted is signed in all the same.
-		if err := f.st.Write(ctx, func(q store.Q) error { return q.TouchSignIn(ctx, s.ID, now) }); err != nil {
+		err := f.st.Write(ctx, func(q store.Q) error {
+			if err := q.TouchSignIn(ctx, s.ID, now); err != nil {
+				return err
+			}
+			return q.TouchPerson(ctx, p.ID, now)
+		})
+		if err != nil { // the browser is signed in all the same
 			f.log.Warn("last use of a sign-in is not stored", "sign_in", s.ID, "err", err)
 		} else {
-			s.LastUsed = now
+			s.LastUsed, p.Seen = now, now
 		}
 	}
 	return p, publicSignIn(s), nil
@@ -116,7 +146,7 @@ func (f *Fleet) signIn(ctx context.Context, cookie claudehub.Token) (store.SignI
 	if err != nil {
 		return s, p, absent(err, errSignedOut)
 	}
-	if !sameHash(s.Hash, hash) || f.now().Sub(s.LastUsed) >= signInLife {
+	if !sameHash(s.Hash, hash) || f.now().Sub(s.LastUsed) >= signInLife || f.mayEnter(p) != nil {
 		return s, p, errSignedOut
 	}
 	return s, p, nil
@@ -124,9 +154,26 @@ func (f *Fleet) signIn(ctx context.Context, cookie claudehub.Token) (store.SignI
 
 func sameHash(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// SignOut ends the sign-in with that cookie.
+// SignOut ends the sign-in with that cookie, if it is there.
 func (f *Fleet) SignOut(ctx context.Context, cookie claudehub.Token) error {
-	return f.st.Write(ctx, func(q store.Q) error { return q.DeleteSignInByHash(ctx, cookie.Hash()) })
+	var p claudehub.Person
+	err := f.st.Write(ctx, func(q store.Q) error {
+		s, whose, err := q.SignInByHash(ctx, cookie.Hash())
+		if claudehub.CodeOf(err) == claudehub.NotFound {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		p = whose
+		if err := q.DeleteSignInByHash(ctx, cookie.Hash()); err != nil {
+			return err
+		}
+		return f.note(asActor(ctx, p.ID), q, "sign-out", s.ID, nil)
+	})
+	if err == nil && p.ID != "" {
+		f.credentialsChanged(p.ID)
+	}
+	return err
 }
 
 // SignIns lists the browsers that a person is signed in with, the last used first.
@@ -144,10 +191,19 @@ func (f *Fleet) SignIns(ctx context.Context, p claudehub.PersonID) ([]SignIn, er
 	return out, nil
 }
 
-// RevokeSignIn ends one of a person's sign-ins. Streams that it opened end when they authenticate the next time.
+// RevokeSignIn ends one of a person's sign-ins.
 func (f *Fleet) RevokeSignIn(ctx context.Context, p claudehub.PersonID, id string) error {
-	err := f.st.Write(ctx, func(q store.Q) error { return q.DeleteSignIn(ctx, p, id) })
-	return absent(err, errNoSignIn)
+	ctx = asActor(ctx, p)
+	err := f.st.Write(ctx, func(q store.Q) error {
+		if err := q.DeleteSignIn(ctx, p, clip(id, maxLine)); err != nil {
+			return absent(err, errNoSignIn)
+		}
+		return f.note(ctx, q, "sign-in.revoke", id, nil)
+	})
+	if err == nil {
+		f.credentialsChanged(p)
+	}
+	return err
 }
 
 func publicSignIn(s store.SignIn) SignIn {

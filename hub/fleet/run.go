@@ -146,13 +146,19 @@ func (f *Fleet) expireIn(ctx context.Context, id claudehub.SessionID) error {
 	return err
 }
 
-// tidy forgets what is over: sign-ins and links, Sessions that were deleted, logs of old builds.
+// tidy forgets what is over: sign-ins and links, tokens and devices, Sessions that were deleted, logs of old builds.
 func (f *Fleet) tidy(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sweepLimit)
 	defer cancel()
 	now := f.now()
 	err := f.st.Write(ctx, func(q store.Q) error {
 		if err := q.DeleteOldSignIns(ctx, now.Add(-signInLife), now.Add(-linkKept)); err != nil {
+			return err
+		}
+		if err := q.DeleteOldAPITokens(ctx, now.Add(-tokensKept)); err != nil {
+			return err
+		}
+		if err := q.DeleteOldDevices(ctx, now.Add(-linkKept)); err != nil {
 			return err
 		}
 		if err := q.RemoveDeleted(ctx, now.Add(-deletedKept)); err != nil {

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"time"
 
 	"claude-hub/hub/store"
 	"claude-hub/internal/claudehub"
@@ -17,7 +18,12 @@ func (f *Fleet) AddRunner(ctx context.Context, owner claudehub.PersonID, name st
 	token := claudehub.NewToken(claudehub.RunnerToken)
 	r := claudehub.Runner{ID: claudehub.NewRunnerID(), Owner: owner, Name: name, Created: now,
 		Link: claudehub.Link{State: claudehub.LinkDown, Since: now}, Machine: tidyMachine(claudehub.Machine{})}
-	err := f.st.Write(ctx, func(q store.Q) error { return q.AddRunner(ctx, r, token.Hash()) })
+	err := f.st.Write(ctx, func(q store.Q) error {
+		if err := q.AddRunner(ctx, r, token.Hash()); err != nil {
+			return err
+		}
+		return f.note(ctx, q, "runner.add", string(r.ID), map[string]string{"name": name, "owner": string(owner)})
+	})
 	if claudehub.CodeOf(err) == claudehub.Conflict {
 		err = nameTaken(name)
 	}
@@ -42,22 +48,16 @@ func (f *Fleet) NewRunnerToken(ctx context.Context, owner claudehub.PersonID, na
 		if r, err = q.RunnerByName(ctx, owner, name); err != nil {
 			return absent(err, claudehub.Errorf(claudehub.NotFound, "There is no Runner called %q.", name))
 		}
-		return q.SetRunnerToken(ctx, r.ID, token.Hash())
+		if err := q.SetRunnerToken(ctx, r.ID, token.Hash()); err != nil {
+			return err
+		}
+		r.Revoked = time.Time{}
+		return f.note(ctx, q, "runner.token", string(r.ID), map[string]string{"name": name, "owner": string(owner)})
 	})
 	if err != nil {
 		return claudehub.Runner{}, claudehub.Token{}, err
 	}
 	return r.Runner, token, nil
-}
-
-// AuthenticateRunner finds whose token that is.
-func (f *Fleet) AuthenticateRunner(ctx context.Context, t claudehub.Token) (claudehub.RunnerID, error) {
-	id, err := f.st.Read().RunnerByToken(ctx, t.Hash())
-	if err != nil {
-		return "", absent(err, claudehub.Errorf(claudehub.Unauthenticated,
-			"The Hub does not know this Runner's token. Make a new one with `claude-hub runner token`, and give it to the Runner."))
-	}
-	return id, nil
 }
 
 // Runners lists a person's Runners by name.

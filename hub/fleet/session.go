@@ -86,6 +86,9 @@ func (f *Fleet) CreateSession(ctx context.Context, p claudehub.PersonID, n NewSe
 				return err // found, or cannot tell
 			}
 		}
+		if !d.r.Revoked.IsZero() {
+			return errRevoked
+		}
 		if err := roomForSession(ctx, q, n.Runner); err != nil {
 			return err
 		}

@@ -242,7 +242,8 @@ func (f *Fleet) open(v store.Variable) (string, error) {
 
 var errNoKeyset = claudehub.Errorf(claudehub.Unavailable, "This process has no keyset, and cannot read or write Variables.")
 
-// Reseal seals every Variable, and the check, with the newest key of the keyset: all of them, or none.
+// Reseal seals every Variable, people's GitHub tokens and the check with the newest key of the keyset: all of them, or
+// none. It tells how many Variables there are.
 func (f *Fleet) Reseal(ctx context.Context) (n int, err error) {
 	if f.secrets == nil {
 		return 0, errNoKeyset
@@ -264,6 +265,9 @@ func (f *Fleet) Reseal(ctx context.Context) (n int, err error) {
 			if err := q.SetSealed(ctx, v); err != nil {
 				return err
 			}
+		}
+		if err := f.resealTokens(ctx, q); err != nil {
+			return err
 		}
 		check, err := f.secrets.Check()
 		if err != nil {

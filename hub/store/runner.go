@@ -48,15 +48,21 @@ type runnerRow struct {
 	Reclaim     int64  `db:"reclaim"`
 	ReclaimWhat string `db:"reclaim_what"`
 	MachineSeq  int64  `db:"machine_seq"`
+
+	Revoked  int64  `db:"revoked"`
+	LastUsed int64  `db:"last_used"`
+	Address  string `db:"address"`
 }
 
 const runnerColumns = `id, owner, name, seq, machine, link_state, link_since,
-	lease_instance, lease_host, lease_hub, lease_since, lease_renewed, created, reclaim, reclaim_what, machine_seq`
+	lease_instance, lease_host, lease_hub, lease_since, lease_renewed, created, reclaim, reclaim_what, machine_seq,
+	revoked, last_used, address`
 
 func (r runnerRow) runner() (Runner, error) {
 	out := Runner{
 		Runner: claudehub.Runner{ID: r.ID, Owner: r.Owner, Name: r.Name, Created: at(r.Created),
-			Link: claudehub.Link{State: r.LinkState, Since: at(r.LinkSince)}, Reclaim: r.Reclaim},
+			Link: claudehub.Link{State: r.LinkState, Since: at(r.LinkSince)}, Reclaim: r.Reclaim,
+			Revoked: at(r.Revoked), LastUsed: at(r.LastUsed), Address: r.Address},
 		Seq: r.Seq, MachineSeq: r.MachineSeq,
 		Lease: Lease{Instance: r.Instance, Host: r.Host, Hub: r.Hub,
 			Since: at(r.Since), Renewed: at(r.Renewed)},
@@ -118,16 +124,15 @@ func (q Q) oneRunner(ctx context.Context, query string, args ...any) (Runner, er
 	return r.runner()
 }
 
-// RunnerByToken finds whose token that is.
-func (q Q) RunnerByToken(ctx context.Context, tokenHash string) (claudehub.RunnerID, error) {
-	var id claudehub.RunnerID
-	err := q.get(ctx, &id, `SELECT id FROM runners WHERE token_hash = ?`, tokenHash)
-	return id, err
-}
-
 // Runners lists a person's Runners by name.
 func (q Q) Runners(ctx context.Context, owner claudehub.PersonID) ([]Runner, error) {
 	return q.manyRunners(ctx, `SELECT `+runnerColumns+` FROM runners WHERE owner = ? ORDER BY name, id`, owner)
+}
+
+// AllRunners lists everybody's Runners by their owners' logins, and by name.
+func (q Q) AllRunners(ctx context.Context) ([]Runner, error) {
+	return q.manyRunners(ctx, `SELECT `+runnerColumns+` FROM runners
+		ORDER BY (SELECT lower(login) FROM people WHERE people.id = runners.owner), owner, name, id`)
 }
 
 // LinkedRunners lists the Runners whose link is written as up.
@@ -146,11 +151,6 @@ func (q Q) manyRunners(ctx context.Context, query string, args ...any) ([]Runner
 // SetRunnerName renames a Runner; Conflict when its owner has one of that name.
 func (q Q) SetRunnerName(ctx context.Context, id claudehub.RunnerID, name string) error {
 	return q.must(ctx, `UPDATE runners SET name = ? WHERE id = ?`, name, id)
-}
-
-// SetRunnerToken makes another token the Runner's; the old one opens nothing from now on.
-func (q Q) SetRunnerToken(ctx context.Context, id claudehub.RunnerID, tokenHash string) error {
-	return q.must(ctx, `UPDATE runners SET token_hash = ? WHERE id = ?`, tokenHash, id)
 }
 
 // SetMachine stores what a Runner said of its machine.

@@ -65,14 +65,11 @@ func (q Q) AddSignIn(ctx context.Context, s SignIn) error {
 func (q Q) SignInByHash(ctx context.Context, hash string) (SignIn, claudehub.Person, error) {
 	var r struct {
 		signInRow
-		Login   string `db:"login"`
-		Name    string `db:"name"`
-		Arrived int64  `db:"arrived"`
+		personOf
 	}
-	err := q.get(ctx, &r, `SELECT `+signInColumns+`, p.login, p.name, p.created AS arrived
+	err := q.get(ctx, &r, `SELECT `+signInColumns+`, `+joinedPerson+`
 		FROM sign_ins s JOIN people p ON p.id = s.person WHERE s.hash = ?`, hash)
-	p := personRow{ID: r.Person, Login: r.Login, Name: r.Name, Created: r.Arrived}
-	return r.signIn(), p.person(), err
+	return r.signIn(), r.person(), err
 }
 
 // TouchSignIn moves the last use forward.

@@ -36,7 +36,7 @@ type world struct {
 func populate(t testing.TB, st *store.Store) world {
 	t.Helper()
 	now := store.Round(moment)
-	w := world{person: claudehub.Person{ID: claudehub.NewPersonID(), Login: "local", Name: "Ada ✓", Created: now}}
+	w := world{person: claudehub.Person{ID: claudehub.NewPersonID(), Login: "local", Name: "Ada ✓", Role: claudehub.RoleMember, Created: now}}
 	w.runner = claudehub.Runner{ID: claudehub.NewRunnerID(), Owner: w.person.ID, Name: "laptop", Created: now,
 		Link: claudehub.Link{State: claudehub.LinkDown, Since: now}}
 	w.session = store.Session{

@@ -146,10 +146,14 @@ func (q Q) SetKeysetCheck(ctx context.Context, sealed []byte) error {
 	return q.must(ctx, `UPDATE keyset_check SET sealed = ? WHERE id = 1`, sealed)
 }
 
-// ForgetKeyset deletes every Variable and the check, and tells how many there were.
+// ForgetKeyset deletes all that was sealed: every Variable, people's GitHub tokens, and the check. It tells how many
+// Variables there were.
 func (q Q) ForgetKeyset(ctx context.Context) (variables int, err error) {
 	n, err := q.exec(ctx, `DELETE FROM variables`)
 	if err != nil {
+		return 0, err
+	}
+	if _, err := q.exec(ctx, `UPDATE people SET credential = NULL`); err != nil {
 		return 0, err
 	}
 	_, err = q.exec(ctx, `DELETE FROM keyset_check`)

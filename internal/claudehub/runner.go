@@ -12,6 +12,11 @@ type Runner struct {
 	// Reclaim is the number of the last Reclaim that was asked for; Machine.Storage.Reclaimed says which one was done.
 	Reclaim int64     `json:"reclaim"`
 	Created time.Time `json:"created"`
+	// LastUsed and Address are of its token; both are exact to a minute.
+	LastUsed time.Time `json:"last_used,omitzero"`
+	Address  string    `json:"address,omitempty" doc:"where it was last used from"`
+	// Revoked is since when its token opens nothing: its Sessions stay listed, and pairing takes it up again.
+	Revoked time.Time `json:"revoked,omitzero"`
 }
 
 // Machine is what a Runner says of itself with each status.

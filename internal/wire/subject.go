@@ -24,3 +24,6 @@ func ScreenSubject(id claudehub.SessionID) (Subject, error) {
 
 // ChangeSubject carries the ids of what changed, for pages that show it.
 const ChangeSubject Subject = "hub.change"
+
+// CredentialSubject carries the ids of people some of whose credentials are good no more.
+const CredentialSubject Subject = "hub.credential"

@@ -3,13 +3,15 @@
 
 -- +goose Up
 -- github is GitHub's numeric id, which is who a person is; 0 is the one person of local mode. removed is since when the
--- allow-list has no room for the person, checked when that was last asked. credential is the person's GitHub token, sealed.
+-- allow-list has no room for the person, checked when that was last asked, and claimed until when nobody else is to ask:
+-- one Hub does, or GitHub is left alone after an outage. credential is the person's GitHub token, sealed.
 ALTER TABLE people ADD COLUMN github BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE people ADD COLUMN avatar TEXT NOT NULL DEFAULT '';
 ALTER TABLE people ADD COLUMN role TEXT NOT NULL DEFAULT 'member';
 ALTER TABLE people ADD COLUMN seen BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE people ADD COLUMN removed BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE people ADD COLUMN checked BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE people ADD COLUMN claimed BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE people ADD COLUMN credential BYTEA;
 CREATE UNIQUE INDEX people_github ON people (github) WHERE github <> 0;
 UPDATE people SET role = 'admin' WHERE login = 'local';
@@ -37,7 +39,8 @@ CREATE TABLE api_tokens (
 CREATE INDEX api_tokens_person ON api_tokens (person);
 
 -- A device that waits for a person's approval (RFC 8628). The device holds a code that is here by its hash; the person
--- types user_code. runner is the one that an approved pairing made or took up again.
+-- types user_code. again is the Runner that it was before, by its own word. What an approved one gets is made when it
+-- comes for it.
 CREATE TABLE devices (
     hash      TEXT PRIMARY KEY,
     user_code TEXT NOT NULL UNIQUE,
@@ -54,8 +57,8 @@ CREATE TABLE devices (
     expires   BIGINT NOT NULL
 );
 
--- A Runner's next token: its old one is good until the new one is first used, or until next_until. A revoked Runner's
--- token_hash is its id, which is no hash.
+-- A Runner's next token, given out at the time rotated: its old one is good until the new one is first used, and a week
+-- at the most. A revoked Runner's token_hash is its id, which is no hash.
 ALTER TABLE runners ADD COLUMN next_hash TEXT NOT NULL DEFAULT '';
 ALTER TABLE runners ADD COLUMN rotated BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE runners ADD COLUMN revoked BIGINT NOT NULL DEFAULT 0;
@@ -143,6 +146,7 @@ DROP TABLE api_tokens;
 DROP TABLE setup_code;
 DROP INDEX people_github;
 ALTER TABLE people DROP COLUMN credential;
+ALTER TABLE people DROP COLUMN claimed;
 ALTER TABLE people DROP COLUMN checked;
 ALTER TABLE people DROP COLUMN removed;
 ALTER TABLE people DROP COLUMN seen;
