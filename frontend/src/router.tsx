@@ -1,6 +1,8 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import type { AuditFilter } from '~/api/identity';
 import { Shell } from '~/modules/shell/Shell';
 import type { EnvironmentSearch } from '~/pages/Environment';
+import { Join } from '~/pages/Join';
 import { NotFound } from '~/pages/NotFound';
 import type { ReposSearch } from '~/pages/Repos';
 import { Runners } from '~/pages/Runners';
@@ -12,6 +14,17 @@ import { SignIn } from '~/pages/SignIn';
 
 const root = createRootRoute({ notFoundComponent: NotFound });
 const signIn = createRoute({ getParentRoute: () => root, path: '/sign-in', component: SignIn });
+const setup = createRoute({
+  getParentRoute: () => root,
+  path: '/setup',
+  component: lazyRouteComponent(() => import('~/pages/Setup'), 'Setup'),
+});
+const device = createRoute({
+  getParentRoute: () => root,
+  path: '/device',
+  component: lazyRouteComponent(() => import('~/pages/Device'), 'DevicePage'),
+});
+const join = createRoute({ getParentRoute: () => root, path: '/join', component: Join });
 const shell = createRoute({ getParentRoute: () => root, id: 'shell', component: Shell });
 
 const home = createRoute({
@@ -33,6 +46,7 @@ const sessions = createRoute({
     state: text(s.state),
     runner: text(s.runner),
     archived: s.archived === true ? true : undefined,
+    whose: s.whose === 'mine' || s.whose === 'shared' ? s.whose : undefined,
   }),
 });
 const session = createRoute({ getParentRoute: () => shell, path: '/sessions/$id', component: SessionPage });
@@ -67,11 +81,56 @@ const repos = createRoute({
   validateSearch: (s: Record<string, unknown>): ReposSearch => ({ repo: text(s.repo) }),
 });
 const settings = createRoute({ getParentRoute: () => shell, path: '/settings', component: Settings });
+const admin = createRoute({
+  getParentRoute: () => shell,
+  path: '/admin',
+  beforeLoad: () => {
+    throw redirect({ to: '/admin/people', replace: true });
+  },
+});
+const adminPeople = createRoute({
+  getParentRoute: () => shell,
+  path: '/admin/people',
+  component: lazyRouteComponent(() => import('~/pages/AdminPeople'), 'AdminPeople'),
+});
+const adminRunners = createRoute({
+  getParentRoute: () => shell,
+  path: '/admin/runners',
+  component: lazyRouteComponent(() => import('~/pages/AdminRunners'), 'AdminRunners'),
+});
+const adminAudit = createRoute({
+  getParentRoute: () => shell,
+  path: '/admin/audit',
+  component: lazyRouteComponent(() => import('~/pages/AdminAudit'), 'AdminAudit'),
+  validateSearch: (s: Record<string, unknown>): AuditFilter => ({
+    actor: text(s.actor),
+    action: text(s.action),
+    target: text(s.target),
+    from: text(s.from),
+    to: text(s.to),
+  }),
+});
+const adminPages = [admin, adminPeople, adminRunners, adminAudit];
 
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
-    shell.addChildren([home, sessions, session, runners, environments, seed, environment, build, repos, settings]),
+    setup,
+    device,
+    join,
+    shell.addChildren([
+      home,
+      sessions,
+      session,
+      runners,
+      environments,
+      seed,
+      environment,
+      build,
+      repos,
+      settings,
+      ...adminPages,
+    ]),
   ]),
   scrollRestoration: true,
   defaultPreload: false,

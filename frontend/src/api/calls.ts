@@ -1,39 +1,19 @@
-import createClient from 'openapi-fetch';
-import { problemFrom, unreachable } from './problem';
-import type { paths } from './schema.gen';
+import { ask, got, http, items } from './http';
 import type {
   EnvironmentChange,
   Forward,
+  HubInfo,
   NewSession,
+  Person,
+  Prompt,
   Recipe,
+  Runner,
   SeedRequest,
+  Session,
   SessionChange,
   SessionVerb,
   StorageItem,
 } from './types';
-
-const timeout = 20_000; // ms for any answer
-
-const http = createClient<paths>({
-  fetch: async (request) => {
-    try {
-      return await fetch(request, { signal: AbortSignal.timeout(timeout) });
-    } catch {
-      throw unreachable();
-    }
-  },
-});
-
-/** got gives the answer, or throws what the Hub said instead. */
-async function got<T>(call: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
-  const { data, error, response } = await call;
-  if (!response.ok) throw problemFrom(response.status, error);
-  return data as T;
-}
-
-async function items<T>(call: Promise<{ data?: { items: T[] | null }; error?: unknown; response: Response }>) {
-  return (await got(call)).items ?? [];
-}
 
 /** Scope is whose Variables: an Environment's or a Repo's. */
 export type Scope = { environment: string } | { repo: string };
@@ -42,14 +22,15 @@ const by = (id: string) => ({ params: { path: { id } } });
 
 /** calls are all that the pages ask of the Hub, but for events and terminals. */
 export const calls = {
-  hub: () => got(http.GET('/api/hub')),
-  me: () => got(http.GET('/api/me')),
+  hub: () => ask<HubInfo>('GET', '/api/hub'),
+  me: () => ask<Person>('GET', '/api/me'),
   signIn: (token: string) => got(http.POST('/api/sign-in', { body: { token } })),
   signOut: () => got(http.POST('/api/sign-out')),
   signIns: () => items(http.GET('/api/sign-ins')),
   revoke: (id: string) => got(http.DELETE('/api/sign-ins/{id}', by(id))),
-  sessions: (archived: boolean) => items(http.GET('/api/sessions', { params: { query: { archived } } })),
-  session: (id: string) => got(http.GET('/api/sessions/{id}', by(id))),
+  sessions: (archived: boolean): Promise<Session[]> =>
+    items(http.GET('/api/sessions', { params: { query: { archived } } })),
+  session: (id: string): Promise<Session> => got(http.GET('/api/sessions/{id}', by(id))),
   create: (body: NewSession) => got(http.POST('/api/sessions', { body })),
   change: (id: string, body: SessionChange) => got(http.PATCH('/api/sessions/{id}', { ...by(id), body })),
   verb: (id: string, verb: SessionVerb) => got(http.POST(`/api/sessions/{id}/${verb}`, by(id))),
@@ -57,13 +38,13 @@ export const calls = {
   forward: (id: string, body: Forward) => got(http.POST('/api/sessions/{id}/ports', { ...by(id), body })),
   unforward: (id: string, port: number) =>
     got(http.DELETE('/api/sessions/{id}/ports/{port}', { params: { path: { id, port: String(port) } } })),
-  prompts: (id: string) => items(http.GET('/api/sessions/{id}/prompts', by(id))),
+  prompts: (id: string): Promise<Prompt[]> => items(http.GET('/api/sessions/{id}/prompts', by(id))),
   prompt: (id: string, text: string, request: string) =>
     got(http.POST('/api/sessions/{id}/prompts', { ...by(id), body: { text, request } })),
   cancelPrompt: (id: string, prompt: string) =>
     got(http.POST('/api/sessions/{id}/prompts/{prompt}/cancel', { params: { path: { id, prompt } } })),
   history: (id: string) => items(http.GET('/api/sessions/{id}/history', by(id))),
-  runners: () => items(http.GET('/api/runners')),
+  runners: (): Promise<Runner[]> => items(http.GET('/api/runners')),
   renameRunner: (id: string, name: string) => got(http.PATCH('/api/runners/{id}', { ...by(id), body: { name } })),
   reclaim: (id: string, what: StorageItem['kind'][]) =>
     got(http.POST('/api/runners/{id}/reclaim', { ...by(id), body: { what } })),

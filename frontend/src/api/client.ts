@@ -1,17 +1,15 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import { Problem } from './problem';
+import { toSignIn } from './signin';
 
-/** toSignIn goes to the sign-in page, which says why. */
-function toSignIn(err: unknown) {
-  if (err instanceof Problem && err.status === 401 && window.location.pathname !== '/sign-in') {
-    window.location.assign('/sign-in');
-  }
+function onError(err: unknown) {
+  if (err instanceof Problem && err.status === 401) toSignIn();
 }
 
 /** client is the one query cache. What the Hub refused is not asked again; what got no answer is. */
 export const client = new QueryClient({
-  queryCache: new QueryCache({ onError: toSignIn }),
-  mutationCache: new MutationCache({ onError: toSignIn }),
+  queryCache: new QueryCache({ onError }),
+  mutationCache: new MutationCache({ onError }),
   defaultOptions: {
     queries: {
       retry: (count, err) => !(err instanceof Problem && err.status !== 0 && err.status < 500) && count < 3,
@@ -19,3 +17,6 @@ export const client = new QueryClient({
     },
   },
 });
+
+// Who watches is told when it changes, and not again for someone who asks later.
+client.setQueryDefaults(['presence'], { gcTime: Number.POSITIVE_INFINITY });

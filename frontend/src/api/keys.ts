@@ -16,4 +16,11 @@ export const keys = {
   variables: (owner: string) => ['variables', owner] as const,
   repos: ['repos'] as const,
   seeds: ['seeds'] as const,
+  tokens: ['tokens'] as const,
+  suggestions: (session: string) => ['suggestions', session] as const,
+  presence: (session: string) => ['presence', session] as const,
+  people: (q: string) => ['people', q] as const,
+  allPeople: ['admin', 'people'] as const,
+  allRunners: ['admin', 'runners'] as const,
+  audit: (filter: object) => ['admin', 'audit', filter] as const,
 };

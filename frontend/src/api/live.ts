@@ -3,7 +3,7 @@ import { useSyncExternalStore } from 'react';
 import { type HubLink, listen } from './events';
 import { keys } from './keys';
 import type { ServerEvent } from './sse';
-import type { Build, Environment, Prompt, Runner, Session } from './types';
+import type { Build, Environment, Face, Prompt, Runner, Session, Suggestion } from './types';
 
 let hubLink: HubLink = { state: 'connecting', since: Date.now() };
 const watchers = new Set<() => void>();
@@ -37,6 +37,8 @@ export function goLive(client: QueryClient, signedOut: () => void): () => void {
 export function apply(client: QueryClient, e: ServerEvent) {
   switch (e.event) {
     case 'ready':
+      // Who was here before the stream broke may have left meanwhile.
+      client.setQueriesData<Face[]>({ queryKey: ['presence'] }, []);
       void client.invalidateQueries();
       return;
     case 'session':
@@ -49,6 +51,13 @@ export function apply(client: QueryClient, e: ServerEvent) {
       return putEnvironment(client, JSON.parse(e.data) as Environment);
     case 'build':
       return putBuild(client, JSON.parse(e.data) as Build);
+    case 'suggestion':
+      return putSuggestion(client, JSON.parse(e.data) as Suggestion);
+    case 'presence': {
+      const p = JSON.parse(e.data) as { session: string; watchers: Face[] | null };
+      client.setQueryData(keys.presence(p.session), p.watchers ?? []);
+      return;
+    }
   }
 }
 
@@ -97,6 +106,14 @@ export function putRunner(client: QueryClient, r: Runner) {
 /** putPrompt places a prompt in its Session's queue. */
 export function putPrompt(client: QueryClient, p: Prompt) {
   client.setQueryData<Prompt[]>(keys.prompts(p.session), (old) => old && place(old, p, true));
+}
+
+/** putSuggestion places a suggestion among its Session's. What was answered stays answered. */
+export function putSuggestion(client: QueryClient, s: Suggestion) {
+  client.setQueryData<Suggestion[]>(keys.suggestions(s.session), (old) => {
+    const known = old?.find((x) => x.id === s.id);
+    return known && known.updated > s.updated ? old : old && place(old, s, true);
+  });
 }
 
 function place<T extends { id: string }>(list: T[], item: T, belongs: boolean): T[] {

@@ -1,6 +1,8 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, keepPreviousData, queryOptions, skipToken } from '@tanstack/react-query';
 import { calls, type Scope } from './calls';
+import { type AuditFilter, identity } from './identity';
 import { keys } from './keys';
+import type { Face } from './types';
 
 // Events keep these fresh, so nothing goes stale by age; "ready" after a reconnect refetches all.
 const live = { staleTime: Number.POSITIVE_INFINITY } as const;
@@ -42,3 +44,31 @@ export const variablesQuery = (scope: Scope) =>
   });
 export const reposQuery = queryOptions({ queryKey: keys.repos, queryFn: calls.repos });
 export const seedsQuery = queryOptions({ queryKey: keys.seeds, queryFn: calls.seeds });
+
+export const suggestionsQuery = (session: string) =>
+  queryOptions({ queryKey: keys.suggestions(session), queryFn: () => identity.suggestions(session), ...live });
+/** Presence comes by events alone. */
+export const presenceQuery = (session: string) =>
+  queryOptions<Face[]>({ queryKey: keys.presence(session), queryFn: skipToken, ...live });
+export const peopleQuery = (q: string) =>
+  queryOptions({
+    queryKey: keys.people(q),
+    queryFn: () => identity.people(q),
+    placeholderData: keepPreviousData,
+    staleTime: 30_000,
+  });
+
+// What follows has no events: it is read again when its page is opened.
+export const tokensQuery = queryOptions({ queryKey: keys.tokens, queryFn: identity.tokens });
+export const allPeopleQuery = queryOptions({ queryKey: keys.allPeople, queryFn: identity.allPeople });
+export const allRunnersQuery = queryOptions({ queryKey: keys.allRunners, queryFn: identity.allRunners });
+export const auditQuery = (filter: AuditFilter) =>
+  infiniteQueryOptions({
+    queryKey: keys.audit(filter),
+    queryFn: ({ pageParam }) => identity.audit(filter, pageParam),
+    initialPageParam: 0,
+    getNextPageParam: (last) => {
+      const seq = last.at(-1)?.seq ?? 1;
+      return seq > 1 ? seq : undefined;
+    },
+  });

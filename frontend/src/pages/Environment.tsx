@@ -14,6 +14,7 @@ import { RecipeForm } from '~/modules/environment/RecipeForm';
 import { builtOn, clean, faultsOf } from '~/modules/environment/recipe';
 import { useDraft } from '~/modules/environment/useDraft';
 import { Versions } from '~/modules/environment/Versions';
+import { paired } from '~/modules/runner/pairing';
 import { Title } from '~/modules/session/Title';
 import { Variables } from '~/modules/variables/Variables';
 import { Empty } from '~/ui/Empty';
@@ -70,10 +71,10 @@ function Loaded({ environment }: { environment: Env }) {
   const builds = useQuery(buildsQuery(environment.id));
   const variables = useQuery(variablesQuery({ environment: environment.id }));
   const runners = useQuery(runnersQuery);
+  const usable = paired(runners.data);
   const [runnerId, setRunner] = useStored<string>('build.runner', '');
   const wanted = builds.data?.find((b) => b.id === search.build)?.runner ?? runnerId;
-  const runner =
-    runners.data?.find((r) => r.id === wanted) ?? runners.data?.find((r) => r.link.state === 'up') ?? runners.data?.[0];
+  const runner = usable.find((r) => r.id === wanted) ?? usable.find((r) => r.link.state === 'up') ?? usable[0];
 
   const blocker = useBlocker({
     shouldBlockFn: ({ next }) => draft.dirty && !next.pathname.includes(environment.id),

@@ -3,17 +3,21 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
 import { Problem } from '~/api/problem';
-import { hubQuery, sessionQuery } from '~/api/queries';
-import type { Runner, Session } from '~/api/types';
+import { hubQuery, meQuery, presenceQuery, sessionQuery } from '~/api/queries';
+import type { Face, Runner, Session } from '~/api/types';
 import { LookBanner } from '~/modules/build/LookBanner';
 import { LinkLine } from '~/modules/link/LinkLine';
 import { PromptBox } from '~/modules/prompt/PromptBox';
 import { Drawer } from '~/modules/session/Drawer';
+import { isMine } from '~/modules/session/mine';
 import { SessionHeader } from '~/modules/session/SessionHeader';
 import { Notice, StatePanel, StepView } from '~/modules/session/StatePanel';
 import type { Status, Tone } from '~/modules/session/status';
 import { useStatuses } from '~/modules/session/useStatus';
+import { Watching } from '~/modules/session/Watching';
 import { Strip } from '~/modules/shell/Notices';
+import { SuggestBox } from '~/modules/suggestion/SuggestBox';
+import { Suggested } from '~/modules/suggestion/Suggested';
 import type { TerminalStatus } from '~/modules/terminal/core';
 import { useLook } from '~/modules/terminal/look';
 import { Terminal } from '~/modules/terminal/Terminal';
@@ -35,7 +39,7 @@ export function SessionPage() {
     if (session.error instanceof Problem && session.error.status === 404) {
       return (
         <Empty title="There is no such Session">
-          It is not there, or it is not yours.{' '}
+          It is not there, or it is not shared with you.{' '}
           <Anchor component={Link} to="/sessions">
             To the Sessions
           </Anchor>
@@ -81,17 +85,21 @@ function Loaded({ session, status, runner }: Props) {
   const shown = hasTerminal(session);
   const runnerName = runner?.name ?? 'its Runner';
   const focus = (selector: string) => page.current?.querySelector<HTMLElement>(selector)?.focus();
+  const mine = isMine(session);
+  const box = mine ? '[data-testid="prompt-box"]' : '[data-testid="suggest-box"]';
 
   useTitle(`${session.title} – ${status.word}`, icons[status.tone]);
-  useHotkeys({ t: () => focus('.xterm-helper-textarea'), p: () => focus('[data-testid="prompt-box"]') });
+  useHotkeys({ t: () => focus('.xterm-helper-textarea'), p: () => focus(box) });
 
   const own = shown ? terminal : undefined;
+  const watchers = useWatchers(session.id, own?.state?.watchers);
   return (
     <div className={classes.page} ref={page} data-phone={phone}>
       {runner?.machine.stand_in && !hub.data?.notice && (
         <Strip>Demo: the answers in this Session come from a stand-in, not from Anthropic.</Strip>
       )}
-      <SessionHeader session={session} status={status} />
+      <SessionHeader session={session} status={status} watchers={watchers} phone={phone} />
+      {!mine && <Watching session={session} />}
       {session.kind === 'look' && session.build && <LookBanner build={session.build} />}
       {session.observed.notice && <Notice text={session.observed.notice} />}
       <div className={classes.middle}>
@@ -105,24 +113,32 @@ function Loaded({ session, status, runner }: Props) {
             <Terminal
               session={session.id}
               look={look}
-              keyBar={phone || thumbs}
+              keyBar={mine && (phone || thumbs)}
+              watching={!mine}
               runnerName={runnerName}
               onStatus={setTerminal}
               onNotice={say}
-              onLeave={() => focus('[data-testid="prompt-box"]')}
+              onLeave={() => focus(box)}
             />
           ) : (
             <StatePanel session={session} status={status} runnerName={runnerName} />
           )}
           {session.kind !== 'look' && session.desired !== 'archived' && session.desired !== 'deleted' && (
-            <div className={classes.prompt}>
-              <PromptBox
-                session={session.id}
-                maxPrompt={hub.data?.max_prompt ?? 512 << 10}
-                waits={waits(session, status)}
-                thumbs={thumbs}
-              />
-            </div>
+            <>
+              {mine && <Suggested session={session.id} />}
+              <div className={classes.prompt}>
+                {mine ? (
+                  <PromptBox
+                    session={session.id}
+                    maxPrompt={hub.data?.max_prompt ?? 512 << 10}
+                    waits={waits(session, status)}
+                    thumbs={thumbs}
+                  />
+                ) : (
+                  <SuggestBox session={session} thumbs={thumbs} />
+                )}
+              </div>
+            </>
           )}
           <div className={classes.foot}>
             <LinkLine
@@ -139,6 +155,13 @@ function Loaded({ session, status, runner }: Props) {
       </div>
     </div>
   );
+}
+
+/** useWatchers are the others who look at a Session now: as its terminal says, or the events while there is none. */
+function useWatchers(session: string, seen: Face[] | null | undefined): Face[] {
+  const me = useQuery(meQuery);
+  const told = useQuery(presenceQuery(session));
+  return (seen ?? told.data ?? []).filter((p) => p.id !== me.data?.id);
 }
 
 function hop(link: { state: 'up' | 'down' | 'none'; since: string } | undefined) {

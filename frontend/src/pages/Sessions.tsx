@@ -1,11 +1,12 @@
-import { ActionIcon, Button, Select, Skeleton, TextInput, Tooltip } from '@mantine/core';
+import { ActionIcon, Button, SegmentedControl, Select, Skeleton, TextInput, Tooltip } from '@mantine/core';
 import { IconArchive, IconPlus, IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
-import { runnersQuery, sessionsQuery } from '~/api/queries';
+import { hubQuery, runnersQuery, sessionsQuery } from '~/api/queries';
 import type { Session } from '~/api/types';
 import { useSessionActions } from '~/modules/session/actions';
+import { isMine } from '~/modules/session/mine';
 import { repoName } from '~/modules/session/repo';
 import { SessionRow } from '~/modules/session/SessionRow';
 import { Mark } from '~/modules/session/StatusMark';
@@ -23,6 +24,7 @@ export interface SessionsSearch {
   state?: string;
   runner?: string;
   archived?: boolean;
+  whose?: 'mine' | 'shared';
 }
 
 interface Line {
@@ -33,8 +35,9 @@ interface Line {
 function matches(l: Line, f: SessionsSearch): boolean {
   if (f.state && l.status.tone !== f.state) return false;
   if (f.runner && l.session.runner !== f.runner) return false;
-  const { title, source, observed } = l.session;
-  const text = `${title} ${repoName(source)} ${source.branch ?? ''} ${observed.doing ?? ''}`.toLowerCase();
+  const { title, source, observed, by } = l.session;
+  const whose = isMine(l.session) ? '' : `${by?.name} ${by?.login}`;
+  const text = `${whose} ${title} ${repoName(source)} ${source.branch ?? ''} ${observed.doing ?? ''}`.toLowerCase();
   return (f.q ?? '')
     .toLowerCase()
     .split(/\s+/)
@@ -50,6 +53,7 @@ export function Sessions() {
 
   const lines = (sessions.data ?? [])
     .filter((s) => (s.desired === 'archived' || s.desired === 'deleted') === archived)
+    .filter((s) => search.whose === undefined || isMine(s) === (search.whose === 'mine'))
     .map((session) => ({ session, status: statusOf(session) }))
     .sort((a, b) => b.status.since - a.status.since || (a.session.id < b.session.id ? 1 : -1));
   const count = counts(lines.map((l) => l.status));
@@ -80,6 +84,8 @@ export function Sessions() {
 function Filters({ search, count }: { search: SessionsSearch; count: Map<string, number> }) {
   const navigate = useNavigate({ from: '/sessions' });
   const runners = useQuery(runnersQuery);
+  const hub = useQuery(hubQuery);
+  const shared = search.whose !== undefined || (hub.data && hub.data.mode !== 'local'); // alone, all are mine
   const { newSession } = useShell();
   const box = useRef<HTMLInputElement>(null);
   useHotkeys({ '/': () => box.current?.focus() });
@@ -104,6 +110,19 @@ function Filters({ search, count }: { search: SessionsSearch; count: Map<string,
             </button>
           ))}
       </div>
+      {shared && (
+        <SegmentedControl
+          className={classes.whose}
+          aria-label="Whose Sessions"
+          value={search.whose ?? 'all'}
+          onChange={(v) => set({ whose: v === 'all' ? undefined : (v as 'mine' | 'shared') })}
+          data={[
+            { value: 'all', label: 'All' },
+            { value: 'mine', label: 'Mine' },
+            { value: 'shared', label: 'Shared with me' },
+          ]}
+        />
+      )}
       <TextInput
         ref={box}
         className={classes.search}
@@ -153,6 +172,13 @@ function List({ lines, search }: { lines: Line[]; search: SessionsSearch }) {
 
   if (lines.length === 0 && search.archived)
     return <Empty title="Nothing is archived">Archived Sessions are kept here, with their workspace.</Empty>;
+  if (lines.length === 0 && search.whose === 'shared') {
+    return (
+      <Empty title="Nothing is shared with you">
+        When someone on this Hub shares a Session with you, it appears here: you watch it live, and may suggest prompts.
+      </Empty>
+    );
+  }
   if (lines.length === 0) {
     return (
       <Empty title="No Sessions yet">

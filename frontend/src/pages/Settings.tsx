@@ -1,31 +1,19 @@
-import {
-  Badge,
-  Button,
-  NumberInput,
-  SegmentedControl,
-  Select,
-  Skeleton,
-  Switch,
-  useMantineColorScheme,
-} from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { NumberInput, SegmentedControl, Select, Skeleton, Switch, useMantineColorScheme } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { calls } from '~/api/calls';
-import { keys } from '~/api/keys';
-import { hubQuery, meQuery, signInsQuery } from '~/api/queries';
-import type { SignIn } from '~/api/types';
+import { hubQuery, meQuery } from '~/api/queries';
+import { Browsers } from '~/modules/settings/Browsers';
+import { OwnRunners } from '~/modules/settings/OwnRunners';
+import { Tokens } from '~/modules/settings/Tokens';
 import { KeyList } from '~/modules/shell/Help';
 import { fontSizes } from '~/modules/terminal/look';
 import { themes } from '~/modules/terminal/themes';
-import { browserName } from '~/ui/browser';
-import { complain } from '~/ui/notify';
 import { useStored } from '~/ui/stored';
-import { Trouble } from '~/ui/Trouble';
-import { ago, moment, useNow } from '~/ui/time';
+import { moment } from '~/ui/time';
 import { useTitle } from '~/ui/title';
 import classes from './Settings.module.css';
 
-/** Settings are the person's: who they are, where they are signed in, how things look. */
+/** Settings are the person's: who they are, how things look, and everything that opens this Hub in their name. */
 export function Settings() {
   useTitle('Settings');
   const hub = useQuery(hubQuery);
@@ -38,8 +26,14 @@ export function Settings() {
       <Section title="Appearance">
         <Appearance />
       </Section>
-      <Section title="Sign-ins">
-        <SignIns />
+      <Section title="Browsers">
+        <Browsers />
+      </Section>
+      <Section title="API tokens">
+        <Tokens />
+      </Section>
+      <Section title="Runners">
+        <OwnRunners />
       </Section>
       <Section title="Keyboard">
         <KeyList />
@@ -67,6 +61,12 @@ function Profile() {
       <dd>{me.data.name || '–'}</dd>
       <dt>Login</dt>
       <dd>{me.data.login}</dd>
+      {me.data.role === 'admin' && (
+        <>
+          <dt>Role</dt>
+          <dd>admin</dd>
+        </>
+      )}
       <dt>Since</dt>
       <dd>{moment(me.data.created)}</dd>
     </dl>
@@ -121,51 +121,5 @@ function Appearance() {
         onChange={(e) => setReader(e.currentTarget.checked)}
       />
     </div>
-  );
-}
-
-function SignIns() {
-  const list = useQuery(signInsQuery);
-  const client = useQueryClient();
-  const revoke = useMutation({
-    mutationFn: (s: SignIn) => calls.revoke(s.id),
-    onSuccess: () => client.invalidateQueries({ queryKey: keys.signIns }),
-    onError: complain,
-  });
-  const now = useNow(10_000);
-  if (list.isPending) return <Skeleton height={60} />;
-  if (list.isError) {
-    return <Trouble what="The sign-ins could not be read." error={list.error} retry={() => void list.refetch()} />;
-  }
-  return (
-    <ul className={classes.signIns}>
-      {list.data.map((s) => (
-        <li key={s.id}>
-          <div>
-            <div title={s.user_agent}>
-              {browserName(s.user_agent)}{' '}
-              {s.current && (
-                <Badge variant="light" size="sm" className={classes.badge}>
-                  this browser
-                </Badge>
-              )}
-            </div>
-            <div className={classes.quiet}>
-              {s.address} · since {moment(s.created)} · used {ago(Date.parse(s.last_used), now)} ago
-            </div>
-          </div>
-          {!s.current && (
-            <Button
-              variant="default"
-              size="compact-sm"
-              loading={revoke.isPending && revoke.variables.id === s.id}
-              onClick={() => revoke.mutate(s)}
-            >
-              Revoke
-            </Button>
-          )}
-        </li>
-      ))}
-    </ul>
   );
 }

@@ -15,12 +15,12 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** Command is a command line to copy. */
-export function Command({ children }: { children: string }) {
+/** Command is a command line to copy, or something else that is written in one line. */
+export function Command({ children, what = 'the command' }: { children: string; what?: string }) {
   return (
     <span className={classes.command}>
       <code>{children}</code>
-      <CopyButton text={children} label="Copy the command" />
+      <CopyButton text={children} label={`Copy ${what}`} />
     </span>
   );
 }

@@ -4,6 +4,7 @@ import { useHubLink } from '~/api/live';
 import { buildsQuery, runnersQuery } from '~/api/queries';
 import type { Build, Environment, EnvironmentVersion, Recipe, Runner } from '~/api/types';
 import { builtOn, final, hasBuild } from '~/modules/environment/recipe';
+import { paired } from '~/modules/runner/pairing';
 import { Empty } from '~/ui/Empty';
 import { Trouble } from '~/ui/Trouble';
 import { ago, useNow } from '~/ui/time';
@@ -86,7 +87,7 @@ function Tools(p: Props & { builds: Build[]; shown: Build | undefined }) {
         aria-label="Runner to build on"
         placeholder="No Runner"
         allowDeselect={false}
-        data={(runners.data ?? []).map((r) => ({
+        data={paired(runners.data).map((r) => ({
           value: r.id,
           label: r.link.state === 'up' ? r.name : `${r.name} (link down)`,
         }))}

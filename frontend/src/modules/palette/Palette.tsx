@@ -2,7 +2,8 @@ import { Modal, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { environmentsQuery, sessionsQuery } from '~/api/queries';
+import { environmentsQuery, meQuery, sessionsQuery } from '~/api/queries';
+import { creatorOf, isMine } from '~/modules/session/mine';
 import { repoName } from '~/modules/session/repo';
 import { Mark } from '~/modules/session/StatusMark';
 import { useStatuses } from '~/modules/session/useStatus';
@@ -105,6 +106,7 @@ function useHits(): Hit[] {
   const current = useQuery(sessionsQuery(false));
   const archived = useQuery(sessionsQuery(true));
   const environments = useQuery(environmentsQuery(false));
+  const me = useQuery(meQuery);
   const { statusOf } = useStatuses();
   const sessions = [...(current.data ?? []), ...(archived.data ?? [])];
   return [
@@ -113,7 +115,7 @@ function useHits(): Hit[] {
       return {
         id: s.id,
         label: s.title,
-        detail: [repoName(s.source), status.word].filter(Boolean).join(' · '),
+        detail: [isMine(s) ? '' : `${creatorOf(s)}’s`, repoName(s.source), status.word].filter(Boolean).join(' · '),
         mark: <Mark tone={status.tone} moving={status.moving} size={14} />,
         run: () => void navigate({ to: '/sessions/$id', params: { id: s.id } }),
       };
@@ -137,6 +139,21 @@ function useHits(): Hit[] {
     },
     { id: 'repos', label: 'Repos', detail: 'page · g o', run: () => void navigate({ to: '/repos', search: {} }) },
     { id: 'settings', label: 'Settings', detail: 'page · g t', run: () => void navigate({ to: '/settings' }) },
+    ...(me.data?.role === 'admin'
+      ? ([
+          ['people', 'People'],
+          ['runners', 'All Runners'],
+          ['audit', 'Audit'],
+        ] as const)
+      : []
+    ).map(
+      ([to, label]): Hit => ({
+        id: `admin-${to}`,
+        label,
+        detail: 'admin page',
+        run: () => void navigate({ to: `/admin/${to}` }),
+      }),
+    ),
     { id: 'keyboard', label: 'Keyboard', detail: '?', run: shell.help },
   ];
 }

@@ -4,7 +4,9 @@ import { calls } from '~/api/calls';
 import { putPrompt } from '~/api/live';
 import { promptsQuery } from '~/api/queries';
 import type { Prompt, PromptState } from '~/api/types';
+import { Face } from '~/ui/Face';
 import { complain } from '~/ui/notify';
+import { called } from '~/ui/person';
 import { Trouble } from '~/ui/Trouble';
 import { ago, moment, useNow } from '~/ui/time';
 import classes from './Prompt.module.css';
@@ -36,7 +38,7 @@ export function waiting(p: Prompt): boolean {
 }
 
 /** PromptList shows a Session's prompts, newest first, each with its state. */
-export function PromptList({ session }: { session: string }) {
+export function PromptList({ session, mine }: { session: string; mine: boolean }) {
   const prompts = useQuery(promptsQuery(session));
   const client = useQueryClient();
   const now = useNow(5000);
@@ -52,8 +54,9 @@ export function PromptList({ session }: { session: string }) {
   if (prompts.data.length === 0) {
     return (
       <Text c="dimmed" size="sm" p="md">
-        No prompts yet. What you write in the box below the terminal is queued here, and goes in when Claude is ready.
-        What you type in the terminal itself does not pass this queue.
+        {mine
+          ? 'No prompts yet. What you write in the box below the terminal is queued here, and goes in when Claude is ready. What you type in the terminal itself does not pass this queue.'
+          : 'No prompts yet. What its Creator queues, and what they accept of what you suggest, appears here.'}
       </Text>
     );
   }
@@ -75,13 +78,18 @@ export function PromptList({ session }: { session: string }) {
             <time dateTime={p.updated} title={moment(p.updated)}>
               {ago(Date.parse(p.updated), now)}
             </time>
-            {waiting(p) && (
+            {mine && waiting(p) && (
               <Button size="compact-xs" variant="subtle" color="gray" onClick={() => cancel.mutate(p)}>
                 Cancel
               </Button>
             )}
           </div>
           <p className={classes.body}>{p.text}</p>
+          {p.suggested_by && (
+            <p className={classes.by}>
+              <Face person={p.suggested_by} size={18} /> suggested by {called(p.suggested_by)}
+            </p>
+          )}
           {p.why && <p className={classes.why}>{p.why}</p>}
         </li>
       ))}

@@ -1,9 +1,6 @@
 import { ActionIcon, Badge, Group, Text, TextInput, Tooltip } from '@mantine/core';
 import { IconPencil } from '@tabler/icons-react';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { calls } from '~/api/calls';
-import { keys } from '~/api/keys';
 import { useHubLink } from '~/api/live';
 import type { Finding, Machine, Runner } from '~/api/types';
 import linkClasses from '~/modules/link/Link.module.css';
@@ -11,11 +8,12 @@ import { hopText } from '~/modules/link/LinkDot';
 import { bytes } from '~/ui/bytes';
 import { Command } from '~/ui/Copyable';
 import { Meter } from '~/ui/Meter';
-import { complain } from '~/ui/notify';
 import { ago, useNow } from '~/ui/time';
 import { diskParts } from './kept';
+import { pairCommand } from './pairing';
 import classes from './Runner.module.css';
 import { Storage } from './Storage';
+import { useRename } from './useRename';
 
 /** RunnerCard is one machine: its link, its load, and what its doctor found. */
 export function RunnerCard({ runner }: { runner: Runner }) {
@@ -29,11 +27,24 @@ export function RunnerCard({ runner }: { runner: Runner }) {
     <article className={classes.card} aria-label={runner.name} data-testid="runner-card">
       <header className={classes.head}>
         <Name runner={runner} />
-        <span className={classes.link} data-state={state}>
+        <span className={classes.link} data-state={runner.revoked ? 'down' : state}>
           <span className={linkClasses.shape} aria-hidden="true" />
-          {state === 'connecting' ? 'cannot tell' : hopText({ state, since: Date.parse(runner.link.since) }, now)}
+          {runner.revoked
+            ? 'revoked'
+            : state === 'connecting'
+              ? 'cannot tell'
+              : hopText({ state, since: Date.parse(runner.link.since) }, now)}
         </span>
       </header>
+      {runner.revoked && (
+        <div className={classes.warn} role="note" data-testid="revoked">
+          <p>
+            <b>Revoked {ago(Date.parse(runner.revoked), now)} ago.</b> Sessions that run there go on there, and nobody
+            reaches them through this Hub until it is paired again. On that machine:
+          </p>
+          <Command>{pairCommand()}</Command>
+        </div>
+      )}
       {!known && (
         <Text c="dimmed">
           This Runner has not reported yet. Start it on its machine: it links to the Hub by itself.
@@ -67,16 +78,11 @@ export function RunnerCard({ runner }: { runner: Runner }) {
 }
 
 function Name({ runner }: { runner: Runner }) {
-  const client = useQueryClient();
+  const rename = useRename(runner);
   const [text, setText] = useState<string>();
-  const rename = useMutation({
-    mutationFn: (name: string) => calls.renameRunner(runner.id, name),
-    onSuccess: (r) => client.setQueryData<Runner[]>(keys.runners, (old) => old?.map((x) => (x.id === r.id ? r : x))),
-    onError: complain,
-  });
   const done = (name: string) => {
     setText(undefined);
-    if (name.trim() !== '' && name.trim() !== runner.name) rename.mutate(name.trim());
+    rename(name);
   };
   if (text !== undefined) {
     return (

@@ -11,6 +11,7 @@ import { type ReactNode, useState } from 'react';
 import { historyQuery, promptsQuery } from '~/api/queries';
 import type { Runner, Session } from '~/api/types';
 import { PromptList, waiting } from '~/modules/prompt/PromptList';
+import { Answered } from '~/modules/suggestion/Answered';
 import { CopyButton } from '~/ui/Copyable';
 import { useStored } from '~/ui/stored';
 import { Trouble } from '~/ui/Trouble';
@@ -18,6 +19,7 @@ import { moment } from '~/ui/time';
 import classes from './Drawer.module.css';
 import { EnvironmentSetting } from './EnvironmentSetting';
 import { Checks, FigureBars } from './Figures';
+import { creatorOf, isMine } from './mine';
 import { Ports } from './Ports';
 import { Setting } from './Setting';
 
@@ -44,7 +46,9 @@ export function Drawer({ session, runner, phone }: Props) {
   const show = phone ? setSheet : setOpen;
   const prompts = useQuery(promptsQuery(session.id));
   const queued = prompts.data?.filter(waiting).length ?? 0;
-  const offered = session.kind === 'look' ? tabs.filter((t) => t.id === 'details') : tabs;
+  const mine = isMine(session);
+  // Ports are the Creator's: a forwarded one opens on their machine.
+  const offered = tabs.filter((t) => (session.kind === 'look' ? t.id === 'details' : mine || t.id !== 'ports'));
   const current = offered.find((t) => t.id === shown);
   const body = current && <Body tab={current.id} session={session} runner={runner} />;
   return (
@@ -106,7 +110,12 @@ export function Drawer({ session, runner, phone }: Props) {
 function Body({ tab, session, runner }: { tab: Tab; session: Session; runner: Runner | undefined }) {
   switch (tab) {
     case 'prompts':
-      return <PromptList session={session.id} />;
+      return (
+        <>
+          <PromptList session={session.id} mine={isMine(session)} />
+          <Answered session={session.id} />
+        </>
+      );
     case 'history':
       return <History session={session} />;
     case 'ports':
@@ -145,27 +154,29 @@ function History({ session }: { session: Session }) {
 }
 
 function Details({ session, runner }: { session: Session; runner: Runner | undefined }) {
+  const mine = isMine(session);
   const rows: [string, ReactNode][] = [
     ['Id', session.id],
-    ['Runner', runner?.name ?? session.runner],
+    ...(mine ? [] : ([['Creator', creatorOf(session)]] as [string, ReactNode][])),
+    ...(mine || runner ? ([['Runner', runner?.name ?? session.runner]] as [string, ReactNode][]) : []),
     ...(session.kind === 'look'
       ? []
       : ([
           ['Repository', session.source.git_url ?? 'none: an empty workspace'],
           ['Branch', session.source.git_url ? session.source.branch || 'the default one' : '–'],
-          ['Environment', <EnvironmentSetting key="environment" session={session} />],
-          ['Model', <Setting key="model" kind="model" session={session} />],
-          ['Effort', <Setting key="effort" kind="effort" session={session} />],
-          ['Claude Code', runner?.machine.claude || '–'],
+          ['Environment', mine ? <EnvironmentSetting key="environment" session={session} /> : environmentName(session)],
+          ['Model', mine ? <Setting key="model" kind="model" session={session} /> : session.model],
+          ['Effort', mine ? <Setting key="effort" kind="effort" session={session} /> : session.effort],
+          ...(mine ? [['Claude Code', runner?.machine.claude || '–']] : []),
         ] as [string, ReactNode][])),
-    ['Sandbox', runner?.machine.backend || '–'],
+    ...(mine ? ([['Sandbox', runner?.machine.backend || '–']] as [string, ReactNode][]) : []),
     ['Made', moment(session.created)],
     ['Changed', moment(session.updated)],
   ];
   return (
     <>
-      <FigureBars session={session} stale={runner?.link.state !== 'up'} />
-      <Checks session={session} />
+      {mine && <FigureBars session={session} stale={runner?.link.state !== 'up'} />}
+      {mine && <Checks session={session} />}
       <dl className={classes.details}>
         {rows.map(([name, value]) => (
           <div key={name}>
@@ -178,4 +189,8 @@ function Details({ session, runner }: { session: Session; runner: Runner | undef
       </dl>
     </>
   );
+}
+
+function environmentName(s: Session): string {
+  return s.environment ? `${s.environment.name}, version ${s.environment.version}` : 'none: the Runner’s own system';
 }

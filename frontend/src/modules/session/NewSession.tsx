@@ -19,6 +19,7 @@ import { Problem, sentence } from '~/api/problem';
 import { environmentsQuery, hubQuery, runnersQuery } from '~/api/queries';
 import type { Runner } from '~/api/types';
 import { Built } from '~/modules/environment/Built';
+import { paired } from '~/modules/runner/pairing';
 import { repoOf } from '~/modules/variables/repo';
 import { nonce } from '~/ui/random';
 import { read, write } from '~/ui/stored';
@@ -64,7 +65,8 @@ function Form({ close }: { close: () => void }) {
   const remembered = read<Record<string, string>>('new-session.environments', {});
   const wanted = environment ?? remembered[repo] ?? '';
   const env = environments.data?.find((e) => e.id === wanted);
-  const runner = pick(runners.data ?? [], choice.runner);
+  const offered = paired(runners.data);
+  const runner = pick(offered, choice.runner);
   const create = useMutation({
     mutationFn: () =>
       calls.create({
@@ -164,7 +166,7 @@ function Form({ close }: { close: () => void }) {
           <Select
             label="Runner"
             placeholder="None"
-            data={(runners.data ?? []).map((r) => ({
+            data={offered.map((r) => ({
               value: r.id,
               label: r.link.state === 'up' ? r.name : `${r.name} (link down)`,
             }))}

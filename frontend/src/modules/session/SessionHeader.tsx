@@ -1,11 +1,25 @@
 import { ActionIcon, Button, Menu, Tooltip } from '@mantine/core';
-import { IconArchive, IconArchiveOff, IconChevronLeft, IconDots, IconLink, IconTrash } from '@tabler/icons-react';
+import {
+  IconArchive,
+  IconArchiveOff,
+  IconChevronLeft,
+  IconDots,
+  IconLink,
+  IconTrash,
+  IconUserPlus,
+} from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { Session } from '~/api/types';
+import { hubQuery } from '~/api/queries';
+import type { Face, Session } from '~/api/types';
+import { ShareDialog } from '~/modules/share/ShareDialog';
+import { Faces } from '~/ui/Face';
 import { complain, say, undoable } from '~/ui/notify';
 import { useSessionActions } from './actions';
 import { DeleteSession } from './DeleteSession';
+import { isMine } from './mine';
+import { settings } from './repo';
 import classes from './SessionHeader.module.css';
 import { Setting } from './Setting';
 import { StatusMark } from './StatusMark';
@@ -15,72 +29,116 @@ import { Title } from './Title';
 interface Props {
   session: Session;
   status: Status;
+  /** watchers are the others who look at it now. */
+  watchers: Face[];
+  phone: boolean;
 }
 
-/** SessionHeader names the Session, says how it is, and has what can be done with it. */
-export function SessionHeader({ session, status }: Props) {
-  const actions = useSessionActions();
-  const can = allowed(session, status.tone);
+/** SessionHeader names the Session, says how it is and who watches, and has what can be done with it. */
+export function SessionHeader({ session, status, watchers, phone }: Props) {
+  const mine = isMine(session);
   return (
     <header className={classes.header}>
       <Link to="/sessions" className={classes.back} aria-label="Back to the Sessions">
         <IconChevronLeft size={20} aria-hidden />
       </Link>
-      <Title title={session.title} save={(title) => actions.change(session, { title })} />
+      {mine ? <OwnTitle session={session} /> : <h1 className={classes.title}>{session.title}</h1>}
       <span className={classes.status}>
         <StatusMark status={status} />
       </span>
       <span className={classes.tools}>
-        {session.kind !== 'look' && session.desired !== 'deleted' && (
-          <span className={classes.settings}>
-            <Setting kind="model" session={session} />
-            <Setting kind="effort" session={session} />
-          </span>
+        <Faces people={watchers} compact={phone} />
+        {mine ? (
+          <Tools session={session} status={status} phone={phone} />
+        ) : (
+          <>
+            {session.kind !== 'look' && <span className={classes.told}>{settings(session.model, session.effort)}</span>}
+            <CopyLink />
+          </>
         )}
-        {can.stop && (
-          <Tooltip label="Interrupts Claude and cancels the prompts that wait">
-            <Button variant="default" size="xs" onClick={() => void actions.act(session, 'stop')}>
-              Stop
-            </Button>
-          </Tooltip>
-        )}
-        {can.cancel && (
-          <Button variant="default" size="xs" onClick={() => void actions.act(session, 'cancel')}>
-            Cancel
-          </Button>
-        )}
-        {can.sleep && (
-          <Tooltip label="Stops the Sandbox; conversation and files are kept">
-            <Button
-              variant="default"
-              size="xs"
-              loading={actions.busy}
-              onClick={() => void actions.act(session, 'sleep')}
-            >
-              Sleep
-            </Button>
-          </Tooltip>
-        )}
-        {can.close && (
-          <Tooltip label="Removes the Sandbox that the build left">
-            <Button
-              variant="default"
-              size="xs"
-              loading={actions.busy}
-              onClick={() => void actions.act(session, 'archive')}
-            >
-              Close
-            </Button>
-          </Tooltip>
-        )}
-        {can.wake && (
-          <Button size="xs" loading={actions.busy} onClick={() => void actions.act(session, 'wake')}>
-            Wake
-          </Button>
-        )}
-        <More session={session} can={can} />
       </span>
     </header>
+  );
+}
+
+function OwnTitle({ session }: { session: Session }) {
+  const actions = useSessionActions();
+  return <Title title={session.title} save={(title) => actions.change(session, { title })} />;
+}
+
+/** Tools are the Creator's alone. */
+function Tools({ session, status, phone }: Omit<Props, 'watchers'>) {
+  const actions = useSessionActions();
+  const can = allowed(session, status.tone);
+  const hub = useQuery(hubQuery);
+  const [sharing, setSharing] = useState(false);
+  // In local mode there is nobody else, and a look inside a failed build is nothing to watch.
+  const shares = hub.data && hub.data.mode !== 'local' && session.kind !== 'look' && session.desired !== 'deleted';
+  return (
+    <>
+      {session.kind !== 'look' && session.desired !== 'deleted' && (
+        <span className={classes.settings}>
+          <Setting kind="model" session={session} />
+          <Setting kind="effort" session={session} />
+        </span>
+      )}
+      {can.stop && (
+        <Tooltip label="Interrupts Claude and cancels the prompts that wait">
+          <Button variant="default" size="xs" onClick={() => void actions.act(session, 'stop')}>
+            Stop
+          </Button>
+        </Tooltip>
+      )}
+      {can.cancel && (
+        <Button variant="default" size="xs" onClick={() => void actions.act(session, 'cancel')}>
+          Cancel
+        </Button>
+      )}
+      {can.sleep && (
+        <Tooltip label="Stops the Sandbox; conversation and files are kept">
+          <Button variant="default" size="xs" loading={actions.busy} onClick={() => void actions.act(session, 'sleep')}>
+            Sleep
+          </Button>
+        </Tooltip>
+      )}
+      {can.close && (
+        <Tooltip label="Removes the Sandbox that the build left">
+          <Button
+            variant="default"
+            size="xs"
+            loading={actions.busy}
+            onClick={() => void actions.act(session, 'archive')}
+          >
+            Close
+          </Button>
+        </Tooltip>
+      )}
+      {can.wake && (
+        <Button size="xs" loading={actions.busy} onClick={() => void actions.act(session, 'wake')}>
+          Wake
+        </Button>
+      )}
+      {shares && (
+        <Tooltip label="Let others watch">
+          {phone ? (
+            <ActionIcon variant="default" size={30} aria-label="Share" onClick={() => setSharing(true)}>
+              <IconUserPlus size={16} />
+            </ActionIcon>
+          ) : (
+            <Button
+              variant="default"
+              size="xs"
+              leftSection={<IconUserPlus size={14} aria-hidden />}
+              onClick={() => setSharing(true)}
+            >
+              Share
+            </Button>
+          )}
+        </Tooltip>
+      )}
+      <More session={session} can={can} />
+      {sharing && <ShareDialog session={session} close={() => setSharing(false)} />}
+    </>
   );
 }
 
@@ -104,15 +162,8 @@ function More({ session, can }: { session: Session; can: ReturnType<typeof allow
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item
-            leftSection={<IconLink size={16} />}
-            onClick={() =>
-              void navigator.clipboard
-                .writeText(window.location.href)
-                .then(() => say('The link is in the clipboard.'), complain)
-            }
-          >
-            Copy link
+          <Menu.Item leftSection={<IconLink size={16} />} onClick={copyAddress}>
+            Copy its address
           </Menu.Item>
           {can.unarchive && (
             <Menu.Item
@@ -136,5 +187,21 @@ function More({ session, can }: { session: Session; can: ReturnType<typeof allow
       </Menu>
       {deleting && <DeleteSession session={session} close={() => setDeleting(false)} />}
     </>
+  );
+}
+
+function copyAddress() {
+  void navigator.clipboard
+    .writeText(window.location.href)
+    .then(() => say('The address is in the clipboard. It opens for those who may see the Session.'), complain);
+}
+
+function CopyLink() {
+  return (
+    <Tooltip label="Copy its address">
+      <ActionIcon variant="default" size={30} aria-label="Copy its address" onClick={copyAddress}>
+        <IconLink size={16} />
+      </ActionIcon>
+    </Tooltip>
   );
 }

@@ -10,6 +10,7 @@ import { Command, Output } from '~/ui/Copyable';
 import { ago, moment, useNow } from '~/ui/time';
 import { useSessionActions } from './actions';
 import { DeleteSession } from './DeleteSession';
+import { creatorOf, isMine } from './mine';
 import classes from './StatePanel.module.css';
 import { Mark } from './StatusMark';
 import { allowed, type Status } from './status';
@@ -26,7 +27,9 @@ export function StatePanel({ session, status, runnerName }: Props) {
   return (
     <section className={classes.panel} aria-label="State" data-testid="state-panel">
       <div className={classes.inner}>
-        {session.desired === 'deleted' ? (
+        {!isMine(session) ? (
+          <Told session={session} status={status} />
+        ) : session.desired === 'deleted' ? (
           <Deleting session={session} status={status} runnerName={runnerName} />
         ) : o.phase === 'failed' && status.tone === 'failed' && o.failure ? (
           <FailurePanel session={session} failure={o.failure} status={status} />
@@ -43,6 +46,36 @@ export function StatePanel({ session, status, runnerName }: Props) {
         )}
       </div>
     </section>
+  );
+}
+
+/** Told is the same for someone who watches: how it is, and that its Creator has the way on. */
+function Told({ session, status }: Omit<Props, 'runnerName'>) {
+  const { phase, step, failure, doing } = session.observed;
+  const creator = creatorOf(session);
+  return (
+    <>
+      <Head status={status} short={step !== undefined} />
+      {step && <StepView step={step} />}
+      {status.tone === 'failed' && failure && <Text>{failure.reason}</Text>}
+      {status.tone === 'unknown' && (
+        <Text c="dimmed">The Session itself may be well: what is missing is word from it.</Text>
+      )}
+      {phase === 'deleted' ? (
+        <Anchor component={Link} to="/sessions">
+          To the Sessions
+        </Anchor>
+      ) : (
+        !status.moving &&
+        status.tone !== 'unknown' && (
+          <Text c="dimmed">
+            {status.tone === 'failed' ? `${creator} can see more, and retry.` : `${creator} can wake it.`} This page
+            goes on by itself then.
+          </Text>
+        )
+      )}
+      {status.tone === 'asleep' && doing && <blockquote className={classes.said}>{doing}</blockquote>}
+    </>
   );
 }
 

@@ -1,6 +1,7 @@
 import type { HubLink } from '~/api/events';
 import type { Runner, Session } from '~/api/types';
 import { ago } from '~/ui/time';
+import { creatorOf, isMine } from './mine';
 
 /** A tone is one colour with one shape. The same everywhere: list, page, favicon, link line. */
 export type Tone = 'needs' | 'failed' | 'working' | 'ready' | 'unknown' | 'asleep' | 'archived';
@@ -74,7 +75,7 @@ function observed(s: Session): Status {
       return step('stopping');
     case 'awake':
       if (pending && s.desired !== 'awake') return as('working', 'stopping', time(s.updated));
-      return s.kind === 'look' ? as('ready', 'open') : awake(o.activity, as);
+      return s.kind === 'look' ? as('ready', 'open') : awake(s, as);
     case 'asleep':
       if (pending && s.desired === 'awake') return as('working', 'starting', time(s.updated));
       if (s.desired === 'archived') return as('working', 'archiving', time(s.updated));
@@ -87,14 +88,15 @@ function observed(s: Session): Status {
   }
 }
 
-function awake(activity: Session['observed']['activity'], as: (tone: Tone, word: string) => Status): Status {
-  switch (activity) {
+function awake(s: Session, as: (tone: Tone, word: string) => Status): Status {
+  switch (s.observed.activity) {
     case 'ready':
       return as('ready', 'ready');
     case 'busy':
       return as('working', 'working');
     case 'needs_you':
-      return as('needs', 'needs you');
+      // It shouts at who can answer, and at nobody else.
+      return isMine(s) ? as('needs', 'needs you') : as('ready', `waits for ${creatorOf(s)}`);
     default:
       return as('unknown', 'awake: cannot tell what Claude does');
   }
@@ -107,21 +109,22 @@ export function counts(list: Status[]): Map<Tone, number> {
   return out;
 }
 
-/** allowed tells which verbs make sense now. */
+/** allowed tells which verbs make sense now: none to someone who only watches. */
 export function allowed(s: Session, tone: Tone) {
   const { phase } = s.observed;
   const look = s.kind === 'look';
+  const mine = isMine(s);
   const running = phase === 'awake' || phase === 'starting' || phase === 'preparing' || phase === 'new';
   return {
-    sleep: !look && s.desired === 'awake' && phase === 'awake',
-    wake: !look && s.desired === 'asleep' && !running,
-    cancel: s.desired === 'awake' && (phase === 'new' || phase === 'preparing' || phase === 'starting'),
-    retry: phase === 'failed' && (s.observed.failure?.retry ?? false),
-    choose: phase === 'failed' && s.observed.failure?.choice === 'new_conversation',
-    stop: !look && phase === 'awake' && tone === 'working',
-    archive: !look && (s.desired === 'awake' || s.desired === 'asleep'),
-    unarchive: !look && s.desired === 'archived',
-    close: look && (s.desired === 'awake' || s.desired === 'asleep'),
-    delete: s.desired === 'archived',
+    sleep: mine && !look && s.desired === 'awake' && phase === 'awake',
+    wake: mine && !look && s.desired === 'asleep' && !running,
+    cancel: mine && s.desired === 'awake' && (phase === 'new' || phase === 'preparing' || phase === 'starting'),
+    retry: mine && phase === 'failed' && (s.observed.failure?.retry ?? false),
+    choose: mine && phase === 'failed' && s.observed.failure?.choice === 'new_conversation',
+    stop: mine && !look && phase === 'awake' && tone === 'working',
+    archive: mine && !look && (s.desired === 'awake' || s.desired === 'asleep'),
+    unarchive: mine && !look && s.desired === 'archived',
+    close: mine && look && (s.desired === 'awake' || s.desired === 'asleep'),
+    delete: mine && s.desired === 'archived',
   };
 }

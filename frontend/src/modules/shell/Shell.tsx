@@ -7,18 +7,22 @@ import {
   IconSearch,
   IconServer,
   IconSettings,
+  IconShieldLock,
   IconTerminal2,
   IconUser,
 } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, Outlet, useNavigate } from '@tanstack/react-router';
+import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { useEffect, useMemo, useState } from 'react';
 import { calls } from '~/api/calls';
 import { goLive, useHubLink } from '~/api/live';
 import { meQuery, runnersQuery } from '~/api/queries';
+import { toSignIn } from '~/api/signin';
 import { LinkDot } from '~/modules/link/LinkDot';
 import { Palette } from '~/modules/palette/Palette';
+import { paired } from '~/modules/runner/pairing';
 import { NewSession } from '~/modules/session/NewSession';
+import { Face } from '~/ui/Face';
 import { mod, useHotkeys } from '~/ui/hotkeys';
 import { complain } from '~/ui/notify';
 import { useViewportHeight } from '~/ui/viewport';
@@ -45,13 +49,14 @@ export function Shell() {
   );
 
   useViewportHeight();
-  useEffect(() => goLive(client, () => window.location.assign('/sign-in')), [client]);
+  useEffect(() => goLive(client, toSignIn), [client]);
   useHotkeys({
     'g s': () => void navigate({ to: '/sessions' }),
     'g r': () => void navigate({ to: '/runners' }),
     'g e': () => void navigate({ to: '/environments' }),
     'g o': () => void navigate({ to: '/repos', search: {} }),
     'g t': () => void navigate({ to: '/settings' }),
+    'g a': () => client.getQueryData(meQuery.queryKey)?.role === 'admin' && void navigate({ to: '/admin/people' }),
     n: actions.newSession,
     '?': actions.help,
     'mod+k': actions.palette,
@@ -84,9 +89,13 @@ const pages = [
   { to: '/settings', name: 'Settings', icon: <IconSettings size={20} aria-hidden /> },
 ] as const;
 
+const adminPage = { to: '/admin/people', name: 'Admin', icon: <IconShieldLock size={20} aria-hidden /> } as const;
+
 function Header({ palette, help }: { palette: () => void; help: () => void }) {
   const hub = useHubLink();
   const runners = useQuery(runnersQuery);
+  const me = useQuery(meQuery);
+  const atAdmin = useLocation({ select: (l) => l.pathname.startsWith('/admin/') });
   return (
     <header className={classes.header}>
       <Link to="/sessions" className={classes.brand} aria-label="claude-hub, Sessions">
@@ -99,6 +108,12 @@ function Header({ palette, help }: { palette: () => void; help: () => void }) {
             <span>{p.name}</span>
           </Link>
         ))}
+        {me.data?.role === 'admin' && (
+          <Link to={adminPage.to} className={classes.admin} data-status={atAdmin ? 'active' : undefined}>
+            {adminPage.icon}
+            <span>{adminPage.name}</span>
+          </Link>
+        )}
       </nav>
       <UnstyledButton className={classes.search} onClick={palette}>
         <IconSearch size={14} aria-hidden />
@@ -107,13 +122,15 @@ function Header({ palette, help }: { palette: () => void; help: () => void }) {
       </UnstyledButton>
       <div className={classes.links}>
         <LinkDot name="Hub" hop={hub} />
-        {runners.data?.slice(0, 4).map((r) => (
-          <LinkDot
-            key={r.id}
-            name={r.name}
-            hop={{ state: hub.state === 'up' ? r.link.state : 'connecting', since: Date.parse(r.link.since) }}
-          />
-        ))}
+        {paired(runners.data)
+          .slice(0, 4)
+          .map((r) => (
+            <LinkDot
+              key={r.id}
+              name={r.name}
+              hop={{ state: hub.state === 'up' ? r.link.state : 'connecting', since: Date.parse(r.link.since) }}
+            />
+          ))}
       </div>
       <PersonMenu help={help} />
     </header>
@@ -132,7 +149,7 @@ function PersonMenu({ help }: { help: () => void }) {
     <Menu position="bottom-end">
       <Menu.Target>
         <UnstyledButton className={classes.person} aria-label={`You: ${me.data?.name || me.data?.login || ''}`}>
-          <IconUser size={18} aria-hidden />
+          {me.data ? <Face person={me.data} size={30} /> : <IconUser size={18} aria-hidden />}
         </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>
@@ -140,6 +157,11 @@ function PersonMenu({ help }: { help: () => void }) {
         <Menu.Item leftSection={<IconSettings size={16} />} onClick={() => void navigate({ to: '/settings' })}>
           Settings
         </Menu.Item>
+        {me.data?.role === 'admin' && (
+          <Menu.Item leftSection={<IconShieldLock size={16} />} onClick={() => void navigate({ to: '/admin/people' })}>
+            Admin
+          </Menu.Item>
+        )}
         <Menu.Item leftSection={<IconKeyboard size={16} />} onClick={help}>
           Keyboard
         </Menu.Item>

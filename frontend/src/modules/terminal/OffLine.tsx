@@ -19,8 +19,7 @@ function whyOff(s: TerminalStatus | undefined, runnerName: string, now: number):
   if (state.sandbox.state === 'down') {
     return `No link from ${runnerName} to the Sandbox for ${since(state.sandbox.since)}. Typing is off until it is back.`;
   }
-  if (!state.drive) return 'Watching. Only its Creator types.';
-  return undefined;
+  return undefined; // to someone who watches, the page itself says so
 }
 
 /** OffLine is the line above the terminal while typing is off. */

@@ -15,6 +15,8 @@ interface Props {
   look: Look;
   /** keyBar shows the keys that a phone's keyboard lacks. */
   keyBar: boolean;
+  /** watching: this person never types here. */
+  watching: boolean;
   runnerName: string;
   onStatus: (s: TerminalStatus) => void;
   onNotice: (text: string) => void;
@@ -23,7 +25,7 @@ interface Props {
 }
 
 /** Terminal is the live screen of one Session. Props in, status out. */
-export function Terminal({ session, look, keyBar, runnerName, onStatus, onNotice, onLeave }: Props) {
+export function Terminal({ session, look, keyBar, watching, runnerName, onStatus, onNotice, onLeave }: Props) {
   const [status, setStatus] = useState<TerminalStatus>();
   const [offered, setOffered] = useState<string>();
   const { host, core } = useTerminal(session, look, {
@@ -39,14 +41,22 @@ export function Terminal({ session, look, keyBar, runnerName, onStatus, onNotice
     },
   });
 
-  useEffect(() => core?.screen.focus(), [core]);
+  // Who only watches keeps the keyboard for the page.
+  useEffect(() => {
+    if (!watching) core?.screen.focus();
+  }, [core, watching]);
 
   const state = status?.state;
   const letterboxed = !!state && !state.owner && status.drawn;
   return (
     <section
       className={classes.frame}
-      aria-label="Terminal. Press Control Shift Full Stop to leave it with the keyboard."
+      aria-label={
+        watching
+          ? 'Terminal, watching. Press Control Shift Full Stop to leave it with the keyboard.'
+          : 'Terminal. Press Control Shift Full Stop to leave it with the keyboard.'
+      }
+      data-watching={watching}
       data-typing={status?.typing ?? false}
       data-stale={status?.drawn && status.link.state !== 'up'}
       style={{ background: look.theme.background }}
