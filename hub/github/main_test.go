@@ -33,7 +33,8 @@ const script = `{
   "people": [{"id": 1001, "login": "Ada", "name": "Ada L.", "avatarURL": "https://pictures.example/ada"}, {"id": 1002, "login": "bob"}],
   "orgs": [
     {"id": 501, "login": "Acme", "members": [{"person": 1001}], "teams": [{"slug": "platform", "members": [{"person": 1001}]}]},
-    {"id": 502, "login": "other", "members": [{"person": 1002}]}]
+    {"id": 502, "login": "other", "members": [{"person": 1002}]}],
+  "repos": [{"id": 7001, "name": "Acme/app", "readers": [1001]}]
 }`
 
 // far is GitHub's stand-in behind a real connection, and the Hub's client of it.

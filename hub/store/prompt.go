@@ -18,24 +18,34 @@ type promptRow struct {
 	Created int64                 `db:"created"`
 	Updated int64                 `db:"updated"`
 	Expires int64                 `db:"expires"`
+
+	SuggestedBy claudehub.PersonID `db:"suggested_by"`
 }
 
 const (
-	promptColumns = `id, session, author, body, state, why, created, updated, expires`
+	promptColumns = `id, session, author, body, state, why, created, updated, expires, suggested_by`
 	open          = `state IN ('queued', 'delivered', 'accepted')`
 	waiting       = `state IN ('queued', 'delivered')`
 )
 
 func (r promptRow) prompt() claudehub.Prompt {
-	return claudehub.Prompt{ID: r.ID, Session: r.Session, Author: r.Author, Text: r.Text, State: r.State, Why: r.Why,
+	p := claudehub.Prompt{ID: r.ID, Session: r.Session, Author: r.Author, Text: r.Text, State: r.State, Why: r.Why,
 		Created: at(r.Created), Updated: at(r.Updated), Expires: at(r.Expires)}
+	if r.SuggestedBy != "" {
+		p.SuggestedBy = &claudehub.Face{ID: r.SuggestedBy}
+	}
+	return p
 }
 
 // AddPrompt stores a prompt at the end of its Session's queue; Conflict when its request key was used there before.
 func (q Q) AddPrompt(ctx context.Context, p claudehub.Prompt, request string) error {
+	var suggestedBy claudehub.PersonID
+	if p.SuggestedBy != nil {
+		suggestedBy = p.SuggestedBy.ID
+	}
 	_, err := q.exec(ctx, `INSERT INTO prompts (`+promptColumns+`, request, position)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(position), 0) + 1 FROM prompts WHERE session = ?))`,
-		p.ID, p.Session, p.Author, p.Text, p.State, p.Why, micros(p.Created), micros(p.Updated), micros(p.Expires), request, p.Session)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(position), 0) + 1 FROM prompts WHERE session = ?))`,
+		p.ID, p.Session, p.Author, p.Text, p.State, p.Why, micros(p.Created), micros(p.Updated), micros(p.Expires), suggestedBy, request, p.Session)
 	return err
 }
 
@@ -56,8 +66,12 @@ func (q Q) PromptByRequest(ctx context.Context, session claudehub.SessionID, req
 
 func (q Q) onePrompt(ctx context.Context, query string, args ...any) (claudehub.Prompt, error) {
 	var r promptRow
-	err := q.get(ctx, &r, query, args...)
-	return r.prompt(), err
+	if err := q.get(ctx, &r, query, args...); err != nil {
+		return claudehub.Prompt{}, err
+	}
+	out := []claudehub.Prompt{r.prompt()}
+	err := q.showSuggesters(ctx, out)
+	return out[0], err
 }
 
 // Prompts lists the newest prompts of a Session, the oldest of them first.
@@ -86,8 +100,31 @@ func (q Q) DuePrompts(ctx context.Context, now time.Time, limit int) ([]claudehu
 
 func (q Q) manyPrompts(ctx context.Context, query string, args ...any) ([]claudehub.Prompt, error) {
 	var rows []promptRow
-	err := q.all(ctx, &rows, query, args...)
-	return convert(rows, promptRow.prompt), err
+	if err := q.all(ctx, &rows, query, args...); err != nil {
+		return nil, err
+	}
+	out := convert(rows, promptRow.prompt)
+	return out, q.showSuggesters(ctx, out)
+}
+
+// showSuggesters puts in what others see of those who suggested prompts.
+func (q Q) showSuggesters(ctx context.Context, all []claudehub.Prompt) error {
+	var ids []claudehub.PersonID
+	for _, p := range all {
+		if p.SuggestedBy != nil && !slices.Contains(ids, p.SuggestedBy.ID) {
+			ids = append(ids, p.SuggestedBy.ID)
+		}
+	}
+	faces, err := q.Faces(ctx, ids)
+	for i, p := range all {
+		if p.SuggestedBy == nil {
+			continue
+		}
+		if face, ok := faces[p.SuggestedBy.ID]; ok {
+			all[i].SuggestedBy = &face
+		}
+	}
+	return err
 }
 
 // SetPromptState stores how far a prompt has come.

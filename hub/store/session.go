@@ -16,6 +16,9 @@ type Session struct {
 	StopAt       time.Time
 	Request      string    // the client's key for its creation
 	Deleted      time.Time // when the Runner had deleted it
+	// LinkHash is the hash of the link that lets its holder watch; empty when there is none.
+	LinkHash    string
+	LinkCreated time.Time
 }
 
 type sessionRow struct {
@@ -44,14 +47,21 @@ type sessionRow struct {
 	Forwards    string                  `db:"forwards"`
 	Deleted     int64                   `db:"deleted"`
 
+	Everyone    int    `db:"everyone"`
+	LinkHash    string `db:"link_hash"`
+	LinkCreated int64  `db:"link_created"`
+
 	EnvironmentName string `db:"environment_name"`
 }
 
 const (
-	sessionColumns = `id, title, creator, runner, git_url, branch, desired, model, effort, generation, conversation,
+	storedColumns = `id, title, creator, runner, git_url, branch, desired, model, effort, generation, conversation,
 	stop_at, seq, observed, request, created, updated, kind, environment, environment_version, build, forwards, deleted`
-	selectSession = `SELECT ` + sessionColumns + `,
-	coalesce((SELECT name FROM environments WHERE environments.id = sessions.environment), '') AS environment_name FROM sessions`
+	sessionColumns = `sessions.id, title, creator, runner, git_url, branch, desired, model, effort, generation, conversation,
+	stop_at, seq, observed, request, sessions.created, updated, kind, environment, environment_version, build, forwards, deleted,
+	everyone, link_hash, link_created`
+	environmentName = `coalesce((SELECT name FROM environments WHERE environments.id = sessions.environment), '') AS environment_name`
+	selectSession   = `SELECT ` + sessionColumns + `, ` + environmentName + ` FROM sessions`
 	// there: the Runner has not said that nothing is left of it.
 	there = `deleted = 0`
 	// putAway are those that are archived, and those that wait for being deleted.
@@ -63,8 +73,10 @@ func (r sessionRow) session() (Session, error) {
 		Session: claudehub.Session{ID: r.ID, Title: r.Title, Creator: r.Creator, Runner: r.Runner,
 			Source: claudehub.Source{GitURL: r.GitURL, Branch: r.Branch}, Kind: r.Kind, Build: r.Build,
 			Desired: r.Desired, Model: r.Model, Effort: r.Effort, Generation: r.Generation,
+			Shared:  claudehub.Shared{Everyone: r.Everyone != 0, Link: r.LinkHash != ""},
 			Created: at(r.Created), Updated: at(r.Updated)},
 		Seq: r.Seq, Conversation: r.Conversation, StopAt: at(r.StopAt), Request: r.Request, Deleted: at(r.Deleted),
+		LinkHash: r.LinkHash, LinkCreated: at(r.LinkCreated),
 	}
 	if r.Environment != "" {
 		out.Environment = &claudehub.EnvironmentRef{ID: r.Environment, Version: r.Version, Name: r.EnvironmentName}
@@ -104,7 +116,7 @@ func (q Q) AddSession(ctx context.Context, s Session) error {
 	if s.Kind == "" {
 		s.Kind = claudehub.KindClaude
 	}
-	_, err = q.exec(ctx, `INSERT INTO sessions (`+sessionColumns+`)
+	_, err = q.exec(ctx, `INSERT INTO sessions (`+storedColumns+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		s.ID, s.Title, s.Creator, s.Runner, s.Source.GitURL, s.Source.Branch, s.Desired, s.Model, s.Effort, s.Generation,
 		s.Conversation, micros(s.StopAt), s.Seq, observed, s.Request, micros(s.Created), micros(s.Updated),

@@ -105,6 +105,19 @@ func (s *Server) installations(w http.ResponseWriter, _ *http.Request, q *Reques
 	s.yes(w, q, m{"total_count": len(list), "installations": list})
 }
 
+// repo shows a repository to those who see it; to others it is not there.
+func (s *Server) repo(w http.ResponseWriter, r *http.Request, q *Request, p Person) {
+	for _, repo := range s.world.snapshot().Repos {
+		if !strings.EqualFold(repo.Name, r.PathValue("owner")+"/"+r.PathValue("repo")) || !slices.Contains(repo.Readers, p.ID) {
+			continue
+		}
+		owner, name, _ := strings.Cut(repo.Name, "/")
+		s.yes(w, q, m{"id": repo.ID, "name": name, "full_name": repo.Name, "private": true, "owner": m{"login": owner}})
+		return
+	}
+	s.no(w, q, http.StatusNotFound, "Not Found")
+}
+
 // application refuses a call that the application did not sign with its secret, and returns the token it is about.
 func (s *Server) application(w http.ResponseWriter, r *http.Request, q *Request) (string, bool) {
 	client, secret, _ := r.BasicAuth()

@@ -96,6 +96,27 @@ func (s *Server) RenameOrg(from, to string) error {
 	return fmt.Errorf("there is no organisation %q", from)
 }
 
+// SetReader shows a repository to a person, or hides it from them.
+func (s *Server) SetReader(repo string, person int64, sees bool) error {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	if _, ok := s.world.personLocked(person); !ok {
+		return fmt.Errorf("there is no person %d", person)
+	}
+	for i := range s.world.script.Repos {
+		r := &s.world.script.Repos[i]
+		if !strings.EqualFold(r.Name, repo) {
+			continue
+		}
+		r.Readers = slices.DeleteFunc(r.Readers, func(p int64) bool { return p == person })
+		if sees {
+			r.Readers = append(r.Readers, person)
+		}
+		return nil
+	}
+	return fmt.Errorf("there is no repository %q", repo)
+}
+
 // Revoke ends all tokens of a person, or everybody's with 0, and returns how many.
 func (s *Server) Revoke(person int64) int { return s.world.dropTokens(person) }
 

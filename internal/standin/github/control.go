@@ -19,6 +19,13 @@ func (s *Server) control(mux *http.ServeMux) {
 	mux.HandleFunc("POST /standin/team", steer(func(in placing) (any, error) {
 		return m{}, s.SetTeamMember(in.Org, in.Team, in.Person, in.State)
 	}))
+	mux.HandleFunc("POST /standin/reader", steer(func(in struct {
+		Repo   string `json:"repo"`
+		Person int64  `json:"person"`
+		Sees   bool   `json:"sees"`
+	}) (any, error) {
+		return m{}, s.SetReader(in.Repo, in.Person, in.Sees)
+	}))
 	mux.HandleFunc("POST /standin/revoke", steer(func(in struct {
 		Person int64 `json:"person"`
 	}) (any, error) {

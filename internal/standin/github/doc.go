@@ -22,7 +22,8 @@
 //	  "people": [{"id": 1001, "login": "ada", "name": "Ada L."}, {"id": 1002, "login": "bob"}],
 //	  "orgs": [{"id": 501, "login": "acme", "members": [{"person": 1001}, {"person": 1002, "state": "pending"}],
 //	            "teams": [{"slug": "platform", "members": [{"person": 1001}]}]}],
-//	  "installations": [{"id": 9001, "account": "acme", "people": [1001]}]
+//	  "installations": [{"id": 9001, "account": "acme", "people": [1001]}],
+//	  "repos": [{"id": 7001, "name": "acme/app", "readers": [1001]}]
 //	}
 //
 // # Control
@@ -36,6 +37,7 @@
 //	POST /standin/person   {"id":1001,"login":"ada-new","name":"…"} adds or renames
 //	POST /standin/member   {"org":"acme","person":1001,"state":"active|pending|"}; an empty state removes
 //	POST /standin/team     {"org":"acme","team":"platform","person":1001,"state":…}
+//	POST /standin/reader   {"repo":"acme/app","person":1001,"sees":true}
 //	POST /standin/revoke   {"person":1001} ends all tokens of a person; {} ends everybody's
 //	POST /standin/clock    {"advanceSeconds":3600}
 //	POST /standin/app      {"redirects":["http://…"],"tokenLifeSeconds":0,"codeLifeSeconds":600}

@@ -21,13 +21,14 @@ const (
 	OrgMembership = "org_membership"
 	TeamMember    = "team_membership"
 	Installations = "installations"
+	RepoEndpoint  = "repo"
 	CheckToken    = "check_token"
 	DeleteToken   = "delete_token"
 	Every         = "*"
 )
 
 var endpoints = []string{
-	Authorize, AccessToken, User, UserOrgs, OrgMembership, TeamMember, Installations, CheckToken, DeleteToken, Every,
+	Authorize, AccessToken, User, UserOrgs, OrgMembership, TeamMember, Installations, RepoEndpoint, CheckToken, DeleteToken, Every,
 }
 
 // Kind is a way to fail.

@@ -16,6 +16,7 @@ type Script struct {
 	People        []Person       `json:"people"`
 	Orgs          []Org          `json:"orgs"`
 	Installations []Installation `json:"installations"`
+	Repos         []Repo         `json:"repos"`
 }
 
 // App is the OAuth application that people sign in to.
@@ -62,6 +63,13 @@ type Installation struct {
 	People  []int64 `json:"people"`
 }
 
+// Repo is a repository and the people who see it. To everybody else it is not there.
+type Repo struct {
+	ID      int64   `json:"id"`
+	Name    string  `json:"name"` // owner/name
+	Readers []int64 `json:"readers"`
+}
+
 const defaultCodeLife = 10 * time.Minute
 
 // ParseScript reads a script and refuses one that contradicts itself.
@@ -104,6 +112,24 @@ func (s Script) check() error {
 	for _, o := range s.Orgs {
 		if err := o.check(known); err != nil {
 			return err
+		}
+	}
+	for _, r := range s.Repos {
+		if err := r.check(known); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r Repo) check(known map[int64]bool) error {
+	owner, name, _ := strings.Cut(r.Name, "/")
+	if r.ID <= 0 || owner == "" || name == "" {
+		return fmt.Errorf("script: repository %d %q needs id, and owner/name", r.ID, r.Name)
+	}
+	for _, p := range r.Readers {
+		if !known[p] {
+			return fmt.Errorf("script: reader %d of %s is unknown", p, r.Name)
 		}
 	}
 	return nil

@@ -66,6 +66,7 @@ func (s *Server) Handler() http.Handler {
 		mux.HandleFunc("GET "+base+"/user/memberships/orgs/{org}", s.api(OrgMembership, s.orgMembership))
 		mux.HandleFunc("GET "+base+"/orgs/{org}/teams/{team}/memberships/{login}", s.api(TeamMember, s.teamMembership))
 		mux.HandleFunc("GET "+base+"/user/installations", s.api(Installations, s.installations))
+		mux.HandleFunc("GET "+base+"/repos/{owner}/{repo}", s.api(RepoEndpoint, s.repo))
 		mux.HandleFunc("POST "+base+"/applications/{client}/token", s.guard(CheckToken, s.checkToken))
 		mux.HandleFunc("DELETE "+base+"/applications/{client}/token", s.guard(DeleteToken, s.deleteToken))
 	}

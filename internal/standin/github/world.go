@@ -55,6 +55,10 @@ func (s Script) clone() Script {
 		}
 	}
 	s.Installations = slices.Clone(s.Installations)
+	s.Repos = slices.Clone(s.Repos)
+	for i, r := range s.Repos {
+		s.Repos[i].Readers = slices.Clone(r.Readers)
+	}
 	return s
 }
 
