@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"claude-hub/hub/bus"
+	"claude-hub/hub/fleet/policy"
 	"claude-hub/internal/claudehub"
 	"claude-hub/internal/wire"
 )
@@ -20,26 +21,42 @@ const (
 // Change is one thing that a person may see, as it is now. Exactly one field is set, but for the first Change of a
 // stream: it is zero, and says that from here on nothing is missed.
 type Change struct {
+	// Session that is deleted is nothing but its id to who may not watch it any more.
 	Session *claudehub.Session
 	Runner  *claudehub.Runner
 	Prompt  *claudehub.Prompt
 
 	Environment *claudehub.Environment
 	Build       *claudehub.Build
+
+	Suggestion *claudehub.Suggestion
+	Presence   *Presence
+	// Link is how the Runner of a Session is reached that the person watches: all that is told of another's Runner.
+	Link *RunnerLink
+}
+
+// RunnerLink is the hop from Hub to a Runner.
+type RunnerLink struct {
+	Runner claudehub.RunnerID `json:"runner"`
+	Name   string             `json:"name"`
+	Link   claudehub.Link     `json:"link"`
 }
 
 // Changes calls send, from one goroutine, for each change that the person may see. It returns nil when ctx ends, send's
 // error, or Unavailable when this stream fell behind: the page then connects again and fetches everything.
 func (f *Fleet) Changes(ctx context.Context, p claudehub.PersonID, send func(Change) error) error {
-	b := newBacklog()
+	b, o := newBacklog(), &others{p: p, runners: map[claudehub.SessionID]claudehub.RunnerID{}}
 	stop, err := f.bus.Subscribe(wire.ChangeSubject, func(kind string, data []byte) {
 		if kind == bus.Cut {
 			b.fail()
 			return
 		}
 		var c changed
-		if err := json.Unmarshal(data, &c); err != nil || c.Owner != p {
-			return // mayWatch is asked again, with the thing itself
+		if err := json.Unmarshal(data, &c); err != nil || !o.takes(kind, c) {
+			return // whether the person may see it is asked again, with the thing itself
+		}
+		if kind == changedSharing {
+			kind = changedSession
 		}
 		b.add(waitingChange{kind, c.ID, c.Session})
 	})
@@ -47,15 +64,27 @@ func (f *Fleet) Changes(ctx context.Context, p claudehub.PersonID, send func(Cha
 		return err
 	}
 	defer stop()
+	defer f.presence.listen(func(owner claudehub.PersonID, id claudehub.SessionID) {
+		if o.takes(changedPresence, changed{Owner: owner, Session: id}) {
+			b.add(waitingChange{changedPresence, string(id), id})
+		}
+	})()
+	if err := f.findOthers(ctx, o); err != nil {
+		return err
+	}
 	if err := send(Change{}); err != nil {
 		return err
 	}
+	return f.sendChanges(ctx, b, o, send)
+}
+
+func (f *Fleet) sendChanges(ctx context.Context, b *backlog, o *others, send func(Change) error) error {
 	for {
 		next, err := b.take(ctx)
 		if err != nil || next == nil {
 			return err
 		}
-		c, err := f.lookUp(ctx, p, *next)
+		c, err := f.lookUp(ctx, o, *next)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -70,45 +99,80 @@ func (f *Fleet) Changes(ctx context.Context, p claudehub.PersonID, send func(Cha
 	}
 }
 
-func (f *Fleet) lookUp(ctx context.Context, p claudehub.PersonID, w waitingChange) (Change, error) {
+func (f *Fleet) lookUp(ctx context.Context, o *others, w waitingChange) (Change, error) {
 	ctx, cancel := context.WithTimeout(ctx, changeLimit)
 	defer cancel()
 	switch w.kind {
 	case changedSession:
-		s, err := f.Watch(ctx, p, claudehub.SessionID(w.id))
-		if claudehub.CodeOf(err) == claudehub.NotFound {
-			s, err = f.deletedSession(ctx, p, claudehub.SessionID(w.id))
-		}
-		return Change{Session: &s}, err
+		return f.lookUpSession(ctx, o, claudehub.SessionID(w.id))
 	case changedEnvironment:
-		e, err := f.Environment(ctx, p, claudehub.EnvironmentID(w.id))
+		e, err := f.Environment(ctx, o.p, claudehub.EnvironmentID(w.id))
 		return Change{Environment: &e}, err
 	case changedBuild:
-		b, err := f.Build(ctx, p, claudehub.BuildID(w.id))
+		b, err := f.Build(ctx, o.p, claudehub.BuildID(w.id))
 		return Change{Build: &b}, err
-	case changedPrompt:
-		if _, err := f.Watch(ctx, p, w.session); err != nil {
-			return Change{}, err
-		}
-		prompt, err := f.st.Read().Prompt(ctx, w.session, claudehub.PromptID(w.id))
-		return Change{Prompt: &prompt}, err
 	case changedRunner:
 		r, err := f.st.Read().Runner(ctx, claudehub.RunnerID(w.id))
-		if err == nil {
-			err = mayOwn(p, r.Runner)
+		switch {
+		case err == nil && mayOwn(o.p, r.Runner) != nil && o.runs(r.ID):
+			return Change{Link: &RunnerLink{r.ID, r.Name, r.Link}}, nil
+		case err == nil:
+			err = mayOwn(o.p, r.Runner)
 		}
 		return Change{Runner: &r.Runner}, err
+	case changedPrompt, changedSuggestion, changedPresence:
+		if err := f.StillWatches(ctx, o.p, w.session); err != nil {
+			return Change{}, err
+		}
+		return f.lookUpIn(ctx, w)
 	}
 	return Change{}, errNoSession // a kind of a newer Hub on the same bus
 }
 
-// deletedSession finds a Session whose Runner has deleted it, for the one time that its watchers are told so.
+// lookUpIn finds what belongs to a Session that the person may watch.
+func (f *Fleet) lookUpIn(ctx context.Context, w waitingChange) (Change, error) {
+	switch w.kind {
+	case changedPrompt:
+		prompt, err := f.st.Read().Prompt(ctx, w.session, claudehub.PromptID(w.id))
+		return Change{Prompt: &prompt}, err
+	case changedSuggestion:
+		s, err := f.st.Read().Suggestion(ctx, claudehub.SuggestionID(w.id))
+		if err == nil && s.Session != w.session {
+			err = errNoSuggestion
+		}
+		return Change{Suggestion: &s}, err
+	}
+	return Change{Presence: &Presence{w.session, f.Watchers(ctx, w.session)}}, nil
+}
+
+// lookUpSession: one that was there for the person and is not any more is told once, as one that was deleted is.
+func (f *Fleet) lookUpSession(ctx context.Context, o *others, id claudehub.SessionID) (Change, error) {
+	s, err := f.Watch(ctx, o.p, id)
+	switch {
+	case err == nil && s.Access != claudehub.AccessCreator:
+		o.add(id, s.Runner)
+		return Change{Session: &s}, nil
+	case claudehub.CodeOf(err) != claudehub.NotFound:
+		return Change{Session: &s}, err
+	case o.drop(id):
+		s = f.gone(id)
+		return Change{Session: &s}, nil
+	}
+	s, err = f.deletedSession(ctx, o.p, id)
+	return Change{Session: &s}, err
+}
+
+// deletedSession finds a Session whose Runner has deleted it, for the one time that its Creator's pages are told so.
 func (f *Fleet) deletedSession(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
 	s, err := f.st.Read().DeletedSession(ctx, id)
 	if err != nil {
 		return claudehub.Session{}, absent(err, errNoSession)
 	}
-	return s.Session, mayWatch(p, s.Session)
+	a := policy.Access(p, s.Creator, policy.Grant{})
+	if err := policy.Watch(a); err != nil {
+		return claudehub.Session{}, err
+	}
+	return f.showOne(ctx, f.st.Read(), a, s)
 }
 
 // waitingChange names a thing that a page has to be told about.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"claude-hub/hub/fleet/policy"
 	"claude-hub/hub/store"
 	"claude-hub/internal/claudehub"
 )
@@ -17,6 +18,10 @@ type decision struct {
 	now     time.Time
 	changed bool
 	prompts []claudehub.Prompt // that changed
+
+	shared      []claudehub.PersonID // with whom the Session is shared now, and was not, or the other way; "" for many
+	suggestions []claudehub.Suggestion
+	detail      map[string]string // for the audit log
 }
 
 // desire marks a change that the Runner has to act on.
@@ -55,44 +60,106 @@ func (d *decision) commit(ctx context.Context) error {
 	return d.q.SetDesired(ctx, d.s)
 }
 
-// asPerson is a decision that a person makes, who has to be allowed to drive.
-func (f *Fleet) asPerson(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID, fn func(*decision) error) (claudehub.Session, error) {
-	return f.decide(ctx, id, func(d *decision) error {
-		if err := mayDrive(p, d.s.Session); err != nil {
-			return err
+// tell puts something into the audit log's line of this decision.
+func (d *decision) tell(key, value string) {
+	if d.detail == nil {
+		d.detail = map[string]string{}
+	}
+	d.detail[key] = value
+}
+
+// did tells whether the decision is one that is written down: asking for what is so already is none.
+func (d *decision) did() bool { return d.changed || len(d.shared) > 0 || len(d.suggestions) > 0 }
+
+// asPerson is a decision that a person makes, who has to be allowed to drive. The audit log has it under its name.
+func (f *Fleet) asPerson(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID, action string, fn func(*decision) error) (claudehub.Session, error) {
+	return f.by(ctx, p, id, action, policy.Drive, fn)
+}
+
+// asCreator is a decision that is the Creator's alone, and does not concern the Runner.
+func (f *Fleet) asCreator(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID, action string, fn func(*decision) error) (claudehub.Session, error) {
+	return f.by(ctx, p, id, action, policy.Own, func(d *decision) error {
+		switch {
+		case d.s.Desired == claudehub.WantDeleted:
+			return errDeleting
+		case !shareable(d.s.Session):
+			return errLookUnshared
 		}
 		return fn(d)
 	})
 }
 
-// decide runs a decision and, once it is stored, tells who has to know.
-func (f *Fleet) decide(ctx context.Context, id claudehub.SessionID, fn func(*decision) error) (claudehub.Session, error) {
-	found, err := f.st.Read().Session(ctx, id) // for its Runner, which never changes
-	if err != nil {
-		return claudehub.Session{}, absent(err, errNoSession)
+// by runs a decision for who may make it, and returns the Session as that person sees it. What they have of it is found
+// out before, since that may take GitHub's word; for who made it, which is what counts here, that never changes.
+func (f *Fleet) by(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID, action string, may func(claudehub.Access) error, fn func(*decision) error) (claudehub.Session, error) {
+	found, a, err := f.find(ctx, p, id)
+	if err == nil {
+		err = may(a)
 	}
-	d := &decision{}
-	err = f.st.Write(ctx, func(q store.Q) error {
-		*d = decision{q: q, now: f.now()}
-		if d.r, err = q.LockRunner(ctx, found.Runner); err != nil {
+	if err != nil {
+		return claudehub.Session{}, err
+	}
+	ctx = asActor(ctx, p)
+	var out claudehub.Session
+	err = f.decideOn(ctx, found.Runner, id, func(d *decision) error {
+		if err := fn(d); err != nil {
 			return err
 		}
-		if d.s, err = q.Session(ctx, id); err != nil {
-			return absent(err, errNoSession)
+		if err := d.commit(ctx); err != nil {
+			return err
 		}
+		if d.did() {
+			if err := f.note(ctx, d.q, action, string(id), d.detail); err != nil {
+				return err
+			}
+		}
+		out, err = f.showOne(ctx, d.q, a, d.s)
+		return err
+	})
+	return out, err
+}
+
+// decide runs a decision that nobody in particular makes.
+func (f *Fleet) decide(ctx context.Context, id claudehub.SessionID, fn func(*decision) error) error {
+	found, err := f.st.Read().Session(ctx, id) // for its Runner, which never changes
+	if err != nil {
+		return absent(err, errNoSession)
+	}
+	return f.decideOn(ctx, found.Runner, id, func(d *decision) error {
 		if err := fn(d); err != nil {
 			return err
 		}
 		return d.commit(ctx)
 	})
+}
+
+// decideOn runs a decision and, once it is stored, tells who has to know.
+func (f *Fleet) decideOn(ctx context.Context, runner claudehub.RunnerID, id claudehub.SessionID, fn func(*decision) error) error {
+	d := &decision{}
+	err := f.st.Write(ctx, func(q store.Q) (err error) {
+		*d = decision{q: q, now: f.now()}
+		if d.r, err = q.LockRunner(ctx, runner); err != nil {
+			return err
+		}
+		if d.s, err = q.Session(ctx, id); err != nil {
+			return absent(err, errNoSession)
+		}
+		return fn(d)
+	})
 	if err != nil {
-		return claudehub.Session{}, err
+		return err
 	}
 	f.announce(d)
-	return d.s.Session, nil
+	return nil
 }
 
 func (f *Fleet) announce(d *decision) {
+	for _, s := range d.suggestions {
+		f.suggestionChanged(d.s.Creator, s)
+	}
+	for _, p := range d.shared {
+		f.sharingChanged(d.s.Session, p)
+	}
 	if !d.changed {
 		return
 	}

@@ -20,16 +20,16 @@ func (d *decision) usable() error {
 
 // Wake asks for a Session to be awake.
 func (f *Fleet) Wake(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
-	return f.want(ctx, p, id, claudehub.WantAwake)
+	return f.want(ctx, p, id, "session.wake", claudehub.WantAwake)
 }
 
 // Sleep asks for a Session to be asleep.
 func (f *Fleet) Sleep(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
-	return f.want(ctx, p, id, claudehub.WantAsleep)
+	return f.want(ctx, p, id, "session.sleep", claudehub.WantAsleep)
 }
 
-func (f *Fleet) want(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID, to claudehub.Desired) (claudehub.Session, error) {
-	return f.asPerson(ctx, p, id, func(d *decision) error {
+func (f *Fleet) want(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID, action string, to claudehub.Desired) (claudehub.Session, error) {
+	return f.asPerson(ctx, p, id, action, func(d *decision) error {
 		if err := d.usable(); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (d *decision) want(to claudehub.Desired) {
 
 // Archive puts a Session away. It stops, and everything it has is kept; of a look inside, nothing is.
 func (f *Fleet) Archive(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
-	return f.asPerson(ctx, p, id, func(d *decision) error {
+	return f.asPerson(ctx, p, id, "session.archive", func(d *decision) error {
 		if d.s.Desired == claudehub.WantDeleted {
 			return errDeleting
 		}
@@ -65,7 +65,7 @@ func (f *Fleet) Archive(ctx context.Context, p claudehub.PersonID, id claudehub.
 
 // Unarchive takes a Session back, asleep.
 func (f *Fleet) Unarchive(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
-	return f.asPerson(ctx, p, id, func(d *decision) error {
+	return f.asPerson(ctx, p, id, "session.unarchive", func(d *decision) error {
 		switch {
 		case d.s.Desired == claudehub.WantDeleted:
 			return errDeleting
@@ -85,7 +85,7 @@ func (f *Fleet) Unarchive(ctx context.Context, p claudehub.PersonID, id claudehu
 // Delete ends a Session for good, once it is archived. It stays in the lists, as on its way, until its Runner has removed
 // everything; a Runner that is away does that when it comes back.
 func (f *Fleet) Delete(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
-	return f.asPerson(ctx, p, id, func(d *decision) error {
+	return f.asPerson(ctx, p, id, "session.delete", func(d *decision) error {
 		if !putAway(d.s.Desired) {
 			return claudehub.Errorf(claudehub.Conflict, "Only an archived Session can be deleted. Archive it first: deleting ends its workspace and its conversation for good.")
 		}
@@ -96,7 +96,8 @@ func (f *Fleet) Delete(ctx context.Context, p claudehub.PersonID, id claudehub.S
 
 // Retry tries what failed again, unchanged.
 func (f *Fleet) Retry(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
-	return f.asPerson(ctx, p, id, func(d *decision) error {
+	return f.asPerson(ctx, p, id, "session.update", func(d *decision) error {
+		d.tell("do", "retry")
 		switch {
 		case d.pending():
 			return nil // the Runner tries anyway, as soon as it looks
@@ -110,7 +111,8 @@ func (f *Fleet) Retry(ctx context.Context, p claudehub.PersonID, id claudehub.Se
 
 // CancelStep gives up the step that runs; the Session shall then be asleep.
 func (f *Fleet) CancelStep(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
-	return f.asPerson(ctx, p, id, func(d *decision) error {
+	return f.asPerson(ctx, p, id, "session.update", func(d *decision) error {
+		d.tell("do", "cancel step")
 		if err := d.usable(); err != nil {
 			return err
 		}
@@ -131,7 +133,8 @@ func (f *Fleet) CancelStep(ctx context.Context, p claudehub.PersonID, id claudeh
 
 // NewConversation starts a new conversation in place of one whose transcript is lost.
 func (f *Fleet) NewConversation(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
-	return f.asPerson(ctx, p, id, func(d *decision) error {
+	return f.asPerson(ctx, p, id, "session.update", func(d *decision) error {
+		d.tell("do", "new conversation")
 		fail := d.s.Observed.Failure
 		if err := d.usable(); err != nil {
 			return err
@@ -151,7 +154,8 @@ func (f *Fleet) NewConversation(ctx context.Context, p claudehub.PersonID, id cl
 
 // Stop interrupts Claude's Turn and cancels all prompts that Claude does not have yet.
 func (f *Fleet) Stop(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
-	return f.asPerson(ctx, p, id, func(d *decision) error {
+	return f.asPerson(ctx, p, id, "session.update", func(d *decision) error {
+		d.tell("do", "stop")
 		if err := d.claudeOnly(); err != nil {
 			return err
 		}

@@ -30,7 +30,9 @@ type Fleet struct {
 	mu      sync.Mutex
 	streams map[streamKey]time.Time // that this process serves, with their last sign of life
 
-	refused refusals
+	refused  refusals
+	sights   *sights
+	presence *presence
 }
 
 // Options are what New can be given. Without Secrets, no Variable can be read or written; only tests set Now.
@@ -45,6 +47,9 @@ type Options struct {
 	Allow    github.AllowList
 	Redirect string
 	Recheck  time.Duration
+
+	// Sighter tells who sees a repository; nil is the GitHub that people sign in with, if there is one.
+	Sighter Sighter
 }
 
 // New builds a Fleet. It looks after time (expiry, silence) only while Run runs.
@@ -56,6 +61,10 @@ func New(st *store.Store, b *bus.Bus, log *slog.Logger, opt Options) *Fleet {
 		opt.Recheck = defaultRecheck
 	}
 	now := func() time.Time { return store.Round(opt.Now()) }
+	if s, ok := opt.GitHub.(Sighter); ok && opt.Sighter == nil {
+		opt.Sighter = s
+	}
 	return &Fleet{st: st, bus: b, log: log, now: now, hub: claudehub.NewNonce(), secrets: opt.Secrets,
-		github: opt.GitHub, allow: opt.Allow, redirect: opt.Redirect, recheck: opt.Recheck, streams: map[streamKey]time.Time{}}
+		github: opt.GitHub, allow: opt.Allow, redirect: opt.Redirect, recheck: opt.Recheck, streams: map[streamKey]time.Time{},
+		sights: newSights(opt.Sighter), presence: newPresence()}
 }

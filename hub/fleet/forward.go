@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"claude-hub/internal/claudehub"
 )
@@ -12,7 +13,8 @@ func (f *Fleet) Forward(ctx context.Context, p claudehub.PersonID, id claudehub.
 	if port.Port < 1 || port.Port > 65535 {
 		return claudehub.Session{}, claudehub.Errorf(claudehub.Invalid, "%d is not a port: they go from 1 to 65535.", port.Port)
 	}
-	return f.asPerson(ctx, p, id, func(d *decision) error {
+	return f.asPerson(ctx, p, id, "session.update", func(d *decision) error {
+		d.tell("forward", strconv.Itoa(port.Port))
 		if err := d.usable(); err != nil {
 			return err
 		}
@@ -34,7 +36,8 @@ func (f *Fleet) Forward(ctx context.Context, p claudehub.PersonID, id claudehub.
 
 // Unforward takes a port back; one that is not forwarded is no error.
 func (f *Fleet) Unforward(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID, port int) (claudehub.Session, error) {
-	return f.asPerson(ctx, p, id, func(d *decision) error {
+	return f.asPerson(ctx, p, id, "session.update", func(d *decision) error {
+		d.tell("unforward", strconv.Itoa(port))
 		kept := slices.DeleteFunc(slices.Clone(d.s.Forwards), func(o claudehub.Forward) bool { return o.Port == port })
 		if len(kept) == len(d.s.Forwards) {
 			return nil

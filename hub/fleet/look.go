@@ -16,7 +16,9 @@ func (f *Fleet) Look(ctx context.Context, p claudehub.PersonID, id claudehub.Bui
 	if err != nil {
 		return claudehub.Session{}, err
 	}
+	ctx = asActor(ctx, p)
 	d := &decision{}
+	var out claudehub.Session
 	err = f.st.Write(ctx, func(q store.Q) error {
 		*d = decision{q: q, now: f.now()}
 		if _, err := lockRunner(ctx, q, p, found.Runner); err != nil {
@@ -29,19 +31,25 @@ func (f *Fleet) Look(ctx context.Context, p claudehub.PersonID, id claudehub.Bui
 		d.s, err = q.LookSession(ctx, id)
 		switch {
 		case err == nil && !putAway(d.s.Desired):
-			return nil
+			out, err = f.showOne(ctx, q, claudehub.AccessCreator, d.s)
+			return err
 		case err == nil:
 			return errLookOver
 		case claudehub.CodeOf(err) != claudehub.NotFound:
 			return err
 		}
-		return d.look(ctx, p, b)
+		if err := d.look(ctx, p, b); err != nil {
+			return err
+		}
+		d.tell("build", string(id))
+		out, err = f.created(ctx, d, "session.create")
+		return err
 	})
 	if err != nil {
 		return claudehub.Session{}, err
 	}
 	f.announce(d)
-	return d.s.Session, nil
+	return out, nil
 }
 
 var errLookOver = claudehub.Errorf(claudehub.Conflict, "The Sandbox of this build is gone. Build again to look inside.")

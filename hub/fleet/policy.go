@@ -6,8 +6,8 @@ import (
 	"claude-hub/internal/claudehub"
 )
 
-// All of who may do what is in this file, on top of claudehub's rules. What a person may not even see is answered as if
-// it were absent.
+// Who may do what is decided by package policy, and asked in this file and in access.go. What a person may not even see is
+// answered as if it were absent.
 
 var (
 	errNoSession = policy.ErrNoSession
@@ -21,16 +21,6 @@ var (
 	errDeleting            = claudehub.Errorf(claudehub.Conflict, "This Session is being deleted; nothing else can be done with it.")
 	errArchivedEnvironment = claudehub.Errorf(claudehub.Conflict, "This Environment is archived. Take it out of the archive first.")
 )
-
-// mayDrive refuses who may not type, prompt, wake, sleep, archive or change.
-func mayDrive(p claudehub.PersonID, s claudehub.Session) error {
-	return policy.Drive(policy.Access(p, s.Creator, policy.Grant{}))
-}
-
-// mayWatch refuses who may not see.
-func mayWatch(p claudehub.PersonID, s claudehub.Session) error {
-	return policy.Watch(policy.Access(p, s.Creator, policy.Grant{}))
-}
 
 // mayOwn refuses who may not see or use a Runner.
 func mayOwn(p claudehub.PersonID, r claudehub.Runner) error {

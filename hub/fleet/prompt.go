@@ -32,7 +32,7 @@ func (f *Fleet) AddPrompt(ctx context.Context, p claudehub.PersonID, id claudehu
 		return claudehub.Prompt{}, err
 	}
 	var out claudehub.Prompt
-	_, err := f.asPerson(ctx, p, id, func(d *decision) (err error) {
+	_, err := f.asPerson(ctx, p, id, "session.prompt", func(d *decision) (err error) {
 		if request != "" {
 			if out, err = d.q.PromptByRequest(ctx, id, request); claudehub.CodeOf(err) != claudehub.NotFound {
 				return sameText(out, text, err)
@@ -50,7 +50,7 @@ func (f *Fleet) AddPrompt(ctx context.Context, p claudehub.PersonID, id claudehu
 		if err := roomForPrompt(ctx, d.q, id); err != nil {
 			return err
 		}
-		out, err = d.addPrompt(ctx, p, text, request)
+		out, err = d.addPrompt(ctx, p, nil, text, request)
 		return err
 	})
 	if err != nil {
@@ -75,18 +75,20 @@ func roomForPrompt(ctx context.Context, q store.Q, id claudehub.SessionID) error
 	return err
 }
 
-func (d *decision) addPrompt(ctx context.Context, author claudehub.PersonID, text, request string) (claudehub.Prompt, error) {
-	p := claudehub.Prompt{ID: claudehub.NewPromptID(), Session: d.s.ID, Author: author, Text: text, State: claudehub.PromptQueued,
+// addPrompt: by is who suggested it, if anybody did.
+func (d *decision) addPrompt(ctx context.Context, author claudehub.PersonID, by *claudehub.Face, text, request string) (claudehub.Prompt, error) {
+	p := claudehub.Prompt{ID: claudehub.NewPromptID(), Session: d.s.ID, Author: author, SuggestedBy: by, Text: text, State: claudehub.PromptQueued,
 		Created: d.now, Updated: d.now, Expires: d.now.Add(claudehub.PromptLife)}
 	d.prompts = append(d.prompts, p)
 	d.changed = true
+	d.tell("prompt", string(p.ID))
 	return p, d.q.AddPrompt(ctx, p, request)
 }
 
 // CancelPrompt takes a prompt back that Claude does not have yet.
 func (f *Fleet) CancelPrompt(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID, prompt claudehub.PromptID) (claudehub.Prompt, error) {
 	var out claudehub.Prompt
-	_, err := f.asPerson(ctx, p, id, func(d *decision) (err error) {
+	_, err := f.asPerson(ctx, p, id, "session.prompt", func(d *decision) (err error) {
 		if out, err = d.q.Prompt(ctx, id, prompt); err != nil {
 			return absent(err, errNoPrompt)
 		}
@@ -98,6 +100,7 @@ func (f *Fleet) CancelPrompt(ctx context.Context, p claudehub.PersonID, id claud
 				return err
 			}
 			out = d.prompts[0]
+			d.tell("cancelled", string(out.ID))
 			return nil
 		case claudehub.PromptAccepted, claudehub.PromptDone:
 			return claudehub.Errorf(claudehub.Conflict, "Claude has this prompt already. Press Stop to interrupt Claude.")

@@ -19,13 +19,18 @@ const (
 	changedEnvironment = "environment"
 	changedBuild       = "build"
 	changedBuildLog    = "build_log" // for those who follow the log alone; without an owner
+
+	changedSharing    = "sharing"
+	changedSuggestion = "suggestion"
+	changedPresence   = "presence" // inside of one Hub: between them goes presence itself
 )
 
 // changed names what changed, and whose it is, so that others need not look.
 type changed struct {
 	Owner   claudehub.PersonID  `json:"owner"`
 	ID      string              `json:"id"`
-	Session claudehub.SessionID `json:"session,omitempty"` // of a prompt
+	Session claudehub.SessionID `json:"session,omitempty"` // of a prompt or a suggestion
+	Person  claudehub.PersonID  `json:"person,omitempty"`  // whom a change of sharing concerns; empty for everyone
 }
 
 func (f *Fleet) sessionChanged(s claudehub.Session) {
@@ -47,6 +52,15 @@ func (f *Fleet) buildChanged(owner claudehub.PersonID, b claudehub.Build) {
 
 func (f *Fleet) promptChanged(owner claudehub.PersonID, p claudehub.Prompt) {
 	f.publish(wire.ChangeSubject, changedPrompt, changed{Owner: owner, ID: string(p.ID), Session: p.Session})
+}
+
+// sharingChanged: a Session came to a person, or was taken from them.
+func (f *Fleet) sharingChanged(s claudehub.Session, p claudehub.PersonID) {
+	f.publish(wire.ChangeSubject, changedSharing, changed{Owner: s.Creator, ID: string(s.ID), Person: p})
+}
+
+func (f *Fleet) suggestionChanged(owner claudehub.PersonID, s claudehub.Suggestion) {
+	f.publish(wire.ChangeSubject, changedSuggestion, changed{Owner: owner, ID: string(s.ID), Session: s.Session})
 }
 
 func (f *Fleet) nudge(id claudehub.RunnerID) { f.tell(id, Nudge, nil) }

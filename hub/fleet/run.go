@@ -24,6 +24,8 @@ func (f *Fleet) Run(ctx context.Context) error {
 	defer tick.Stop()
 	daily := time.NewTicker(time.Hour)
 	defer daily.Stop()
+	defer f.stopPresence()
+	f.listenToHubs()
 	f.tidy(ctx)
 	for {
 		select {
@@ -67,8 +69,15 @@ func (f *Fleet) sweep(ctx context.Context) {
 	if err := f.expireDue(ctx); err != nil && ctx.Err() == nil {
 		f.log.Error("prompts are not expired", "err", err)
 	}
+	f.listenToHubs()
 	if err := f.closeRefusals(ctx, false); err != nil && ctx.Err() == nil {
 		f.log.Error("refusals are not counted in the audit log", "err", err)
+	}
+}
+
+func (f *Fleet) listenToHubs() {
+	if err := f.beat(); err != nil {
+		f.log.Error("other Hubs are not heard: who watches there is not shown", "err", err)
 	}
 }
 
@@ -127,7 +136,7 @@ func (f *Fleet) expireDue(ctx context.Context) error {
 }
 
 func (f *Fleet) expireIn(ctx context.Context, id claudehub.SessionID) error {
-	_, err := f.decide(ctx, id, func(d *decision) error {
+	return f.decide(ctx, id, func(d *decision) error {
 		open, err := d.q.OpenPrompts(ctx, id)
 		if err != nil {
 			return err
@@ -143,7 +152,6 @@ func (f *Fleet) expireIn(ctx context.Context, id claudehub.SessionID) error {
 		}
 		return nil
 	})
-	return err
 }
 
 // tidy forgets what is over: sign-ins and links, tokens and devices, Sessions that were deleted, logs of old builds.
@@ -162,6 +170,9 @@ func (f *Fleet) tidy(ctx context.Context) {
 			return err
 		}
 		if err := q.RemoveDeleted(ctx, now.Add(-deletedKept)); err != nil {
+			return err
+		}
+		if err := q.DeleteOldSights(ctx, now.Add(-sightKept)); err != nil {
 			return err
 		}
 		return q.PruneBuildLogs(ctx, now.Add(-logsLife))

@@ -1,10 +1,13 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
+	"claude-hub/hub/fleet/policy"
 	"claude-hub/hub/store"
 	"claude-hub/internal/claudehub"
 )
@@ -33,14 +36,42 @@ type SessionUpdate struct {
 
 // Sessions lists the Sessions that a person may see, archived ones or the others, the newest first.
 func (f *Fleet) Sessions(ctx context.Context, p claudehub.PersonID, archived bool) ([]claudehub.Session, error) {
-	all, err := f.st.Read().SessionsOf(ctx, p, archived)
-	out := make([]claudehub.Session, 0, len(all))
+	q := f.st.Read()
+	mine, err := q.SessionsOf(ctx, p, archived)
+	if err != nil {
+		return nil, err
+	}
+	all, err := f.fromOthers(ctx, q, p, archived)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range mine {
+		all = append(all, seen{s, policy.Access(p, s.Creator, policy.Grant{})})
+	}
+	slices.SortStableFunc(all, func(a, b seen) int {
+		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID))
+	})
+	return f.show(ctx, q, all)
+}
+
+// fromOthers lists the Sessions of others that a person may watch.
+func (f *Fleet) fromOthers(ctx context.Context, q store.Q, p claudehub.PersonID, archived bool) ([]seen, error) {
+	all, named, err := q.SessionsFor(ctx, p, archived)
+	if err != nil {
+		return nil, err
+	}
+	sees, err := seesOf(ctx, f, q, p, all, func(s store.Session) (claudehub.Source, bool) { return s.Source, !named[s.ID] })
+	if err != nil {
+		return nil, err
+	}
+	out := make([]seen, 0, len(all))
 	for _, s := range all {
-		if mayWatch(p, s.Session) == nil {
-			out = append(out, s.Session)
+		g := policy.Grant{Named: named[s.ID], Everyone: s.Shared.Everyone, Sees: sees(s.Source)}
+		if a := policy.Access(p, s.Creator, g); a != claudehub.AccessNone {
+			out = append(out, seen{s, a})
 		}
 	}
-	return out, err
+	return out, nil
 }
 
 // Session finds a Session that a person may see.
@@ -50,23 +81,23 @@ func (f *Fleet) Session(ctx context.Context, p claudehub.PersonID, id claudehub.
 
 // Watch finds a Session for who may see it.
 func (f *Fleet) Watch(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
-	return f.session(ctx, id, func(s claudehub.Session) error { return mayWatch(p, s) })
+	return f.session(ctx, p, id, policy.Watch)
 }
 
 // Drive finds a Session for who may drive it.
 func (f *Fleet) Drive(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) (claudehub.Session, error) {
-	return f.session(ctx, id, func(s claudehub.Session) error { return mayDrive(p, s) })
+	return f.session(ctx, p, id, policy.Drive)
 }
 
-func (f *Fleet) session(ctx context.Context, id claudehub.SessionID, may func(claudehub.Session) error) (claudehub.Session, error) {
-	s, err := f.st.Read().Session(ctx, id)
-	if err != nil {
-		return claudehub.Session{}, absent(err, errNoSession)
+func (f *Fleet) session(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID, may func(claudehub.Access) error) (claudehub.Session, error) {
+	s, a, err := f.find(ctx, p, id)
+	if err == nil {
+		err = may(a)
 	}
-	if err := may(s.Session); err != nil {
+	if err != nil {
 		return claudehub.Session{}, err
 	}
-	return s.Session, nil
+	return f.showOne(ctx, f.st.Read(), a, s)
 }
 
 // CreateSession makes a Session that shall be awake, with its first prompt if there is one.
@@ -74,7 +105,9 @@ func (f *Fleet) CreateSession(ctx context.Context, p claudehub.PersonID, n NewSe
 	if err := n.complete(); err != nil {
 		return claudehub.Session{}, err
 	}
+	ctx = asActor(ctx, p)
 	d := &decision{}
+	var out claudehub.Session
 	err := f.st.Write(ctx, func(q store.Q) error {
 		*d = decision{q: q, now: f.now()}
 		var err error
@@ -82,7 +115,11 @@ func (f *Fleet) CreateSession(ctx context.Context, p claudehub.PersonID, n NewSe
 			return err
 		}
 		if n.Request != "" {
-			if d.s, err = q.SessionByRequest(ctx, p, n.Request); claudehub.CodeOf(err) != claudehub.NotFound {
+			d.s, err = q.SessionByRequest(ctx, p, n.Request)
+			if err == nil {
+				out, err = f.showOne(ctx, q, claudehub.AccessCreator, d.s)
+			}
+			if claudehub.CodeOf(err) != claudehub.NotFound {
 				return err // found, or cannot tell
 			}
 		}
@@ -92,18 +129,34 @@ func (f *Fleet) CreateSession(ctx context.Context, p claudehub.PersonID, n NewSe
 		if err := roomForSession(ctx, q, n.Runner); err != nil {
 			return err
 		}
-		return d.create(ctx, p, n)
+		if err := d.create(ctx, p, n); err != nil {
+			return err
+		}
+		out, err = f.created(ctx, d, "session.create")
+		return err
 	})
 	if claudehub.CodeOf(err) == claudehub.Conflict && n.Request != "" {
 		// At the same moment the same request came in for another Runner, and was first.
 		s, err := f.st.Read().SessionByRequest(ctx, p, n.Request)
-		return s.Session, err
+		if err != nil {
+			return claudehub.Session{}, err
+		}
+		return f.showOne(ctx, f.st.Read(), claudehub.AccessCreator, s)
 	}
 	if err != nil {
 		return claudehub.Session{}, err
 	}
 	f.announce(d)
-	return d.s.Session, nil
+	return out, nil
+}
+
+// created writes a new Session into the audit log, and returns it as its Creator sees it.
+func (f *Fleet) created(ctx context.Context, d *decision, action string) (claudehub.Session, error) {
+	d.tell("runner", string(d.s.Runner))
+	if err := f.note(ctx, d.q, action, string(d.s.ID), d.detail); err != nil {
+		return claudehub.Session{}, err
+	}
+	return f.showOne(ctx, d.q, claudehub.AccessCreator, d.s)
 }
 
 // complete checks what was asked for, and fills in what was left out.
@@ -146,7 +199,7 @@ func (d *decision) create(ctx context.Context, p claudehub.PersonID, n NewSessio
 	if n.Prompt == "" {
 		return nil
 	}
-	_, err = d.addPrompt(ctx, p, n.Prompt, n.Request)
+	_, err = d.addPrompt(ctx, p, nil, n.Prompt, n.Request)
 	return err
 }
 
@@ -180,7 +233,7 @@ func roomForSession(ctx context.Context, q store.Q, id claudehub.RunnerID) error
 // UpdateSession changes title, model, effort or Environment. Another model or effort restarts Claude; a title does not
 // concern it; another Environment counts from the next wake.
 func (f *Fleet) UpdateSession(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID, u SessionUpdate) (claudehub.Session, error) {
-	return f.asPerson(ctx, p, id, func(d *decision) error {
+	return f.asPerson(ctx, p, id, "session.update", func(d *decision) error {
 		title, model, effort := or(u.Title, d.s.Title), or(u.Model, d.s.Model), or(u.Effort, d.s.Effort)
 		title = strings.TrimSpace(title)
 		for _, err := range []error{claudehub.ValidTitle(title), claudehub.ValidModel(model), claudehub.ValidEffort(effort)} {
@@ -198,12 +251,15 @@ func (f *Fleet) UpdateSession(ctx context.Context, p claudehub.PersonID, id clau
 		}
 		if title != d.s.Title {
 			d.changed = true
+			d.tell("title", title)
 		}
 		if model != d.s.Model || effort != d.s.Effort {
 			if err := d.claudeOnly(); err != nil {
 				return err
 			}
 			d.desire()
+			d.tell("model", model)
+			d.tell("effort", effort)
 		}
 		d.s.Title, d.s.Model, d.s.Effort = title, model, effort
 		return nil
@@ -228,6 +284,7 @@ func (d *decision) setEnvironment(ctx context.Context, p claudehub.PersonID, ref
 		return nil
 	}
 	d.s.Environment, d.changed = to, true
+	d.tell("environment", string(ref.ID))
 	return nil
 }
 

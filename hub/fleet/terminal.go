@@ -36,8 +36,10 @@ func (f *Fleet) toRunner(ctx context.Context, p claudehub.PersonID, id claudehub
 	if err != nil {
 		return absent(err, errNoSession)
 	}
-	if err := mayDrive(p, claudehub.Session{ID: id, Creator: to.Creator}); err != nil {
-		return err
+	if !claudehub.MayDrive(p, to.Creator) {
+		if err := f.mayDrive(ctx, p, id); err != nil {
+			return err
+		}
 	}
 	if !f.live(to.Runner, to.Link, to.Lease) {
 		return f.notLinked(to)

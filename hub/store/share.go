@@ -20,6 +20,10 @@ const (
 	live = `by_link < 2`
 )
 
+// sharedWith are the Sessions of others that are shared with a person or with everyone: of the person, the person, KindLook.
+const sharedWith = ` FROM sessions LEFT JOIN shares h ON h.session = sessions.id AND h.person = ? AND h.` + live + `
+	WHERE (h.person IS NOT NULL OR everyone = 1) AND creator <> ? AND kind <> ? AND ` + there
+
 // inChunk is how many ids go into one IN: below every database's bound.
 const inChunk = 1000
 
@@ -168,9 +172,7 @@ func (q Q) SessionsFor(ctx context.Context, p claudehub.PersonID, archived bool)
 		sessionRow
 		Named bool `db:"named"`
 	}
-	err = q.all(ctx, &rows, `SELECT `+sessionColumns+`, `+environmentName+`, (h.person IS NOT NULL) AS named
-		FROM sessions LEFT JOIN shares h ON h.session = sessions.id AND h.person = ? AND h.`+live+`
-		WHERE (h.person IS NOT NULL OR everyone = 1) AND creator <> ? AND kind <> ? AND `+there+which+`
+	err = q.all(ctx, &rows, `SELECT `+sessionColumns+`, `+environmentName+`, (h.person IS NOT NULL) AS named `+sharedWith+which+`
 		ORDER BY sessions.created DESC, sessions.id DESC`, p, p, claudehub.KindLook)
 	if err != nil {
 		return nil, nil, err
@@ -187,6 +189,21 @@ func (q Q) SessionsFor(ctx context.Context, p claudehub.PersonID, archived bool)
 		}
 	}
 	return all, named, nil
+}
+
+// SharedPlace is where a Session is that another made, and why it is shared.
+type SharedPlace struct {
+	ID     claudehub.SessionID `db:"id"`
+	Runner claudehub.RunnerID  `db:"runner"`
+	GitURL string              `db:"git_url"`
+	Named  bool                `db:"named"` // with the person; otherwise with everyone who sees its repository
+}
+
+// SharedPlaces lists what SessionsFor lists, archived or not.
+func (q Q) SharedPlaces(ctx context.Context, p claudehub.PersonID) ([]SharedPlace, error) {
+	var out []SharedPlace
+	err := q.all(ctx, &out, `SELECT id, runner, git_url, (h.person IS NOT NULL) AS named `+sharedWith, p, p, claudehub.KindLook)
+	return out, err
 }
 
 // in is all for a query with one IN (?).

@@ -27,3 +27,6 @@ const ChangeSubject Subject = "hub.change"
 
 // CredentialSubject carries the ids of people some of whose credentials are good no more.
 const CredentialSubject Subject = "hub.credential"
+
+// PresenceSubject carries, between Hubs, who watches what.
+const PresenceSubject Subject = "hub.presence"

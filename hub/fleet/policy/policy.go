@@ -46,8 +46,16 @@ func Watch(a claudehub.Access) error {
 	return nil
 }
 
-// Drive refuses who may not type, prompt, wake, sleep, archive, change, share, or answer a suggestion.
+// Drive refuses who may not type, prompt, wake, sleep, archive or change.
 func Drive(a claudehub.Access) error {
+	if drives(a) {
+		return nil
+	}
+	return Own(a)
+}
+
+// Own refuses who may not share a Session, and not answer a suggestion: whoever did not make it.
+func Own(a claudehub.Access) error {
 	switch a {
 	case claudehub.AccessCreator:
 		return nil
