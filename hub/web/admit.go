@@ -76,6 +76,30 @@ func (b *weighed) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// tries holds a place among the wrong codes of a person and an address, and takes it when the code was wrong.
+func (s *server) tries(rt route, rec *record) (end func(), err error) {
+	if !rt.code {
+		return func() {}, nil
+	}
+	now := time.Now()
+	endAddress, err := s.limits.entryAddress.try(blockOf(rec.address), now)
+	if err != nil {
+		return nil, err
+	}
+	endPerson := func(bool) {}
+	if rec.who != "" {
+		if endPerson, err = s.limits.entryPerson.try(rec.who, now); err != nil {
+			endAddress(false)
+			return nil, err
+		}
+	}
+	return func() {
+		wrong := wrongCode(rec.err)
+		endAddress(wrong)
+		endPerson(wrong)
+	}, nil
+}
+
 // enterOpen counts terminals and streams of a person and of an address.
 func (s *server) enterOpen(rt route, rec *record) (leave func(), err error) {
 	mine, theirs := s.limits.sockets, s.limits.socketsPerAddress
@@ -95,4 +119,13 @@ func (s *server) enterOpen(rt route, rec *record) (leave func(), err error) {
 		return nil, err
 	}
 	return func() { leaveTheirs(); leaveMine() }, nil
+}
+
+// wrongCode tells an answer that was got by guessing from one that only has another reason.
+func wrongCode(err error) bool {
+	switch claudehub.CodeOf(err) {
+	case claudehub.NotFound, claudehub.Unauthenticated, claudehub.Expired, claudehub.Invalid:
+		return true
+	}
+	return false
 }

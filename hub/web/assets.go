@@ -122,7 +122,7 @@ func (s *server) rest() route {
 		switch {
 		case strings.HasPrefix(r.URL.Path, "/api/"), strings.HasPrefix(r.URL.Path, "/runner/"),
 			r.Method != http.MethodGet && r.Method != http.MethodHead:
-			writeError(w, r, claudehub.Errorf(claudehub.NotFound, "There is nothing at this address for %s.", r.Method))
+			writeError(w, r, errNothing(r.Method))
 		default:
 			if s.opt.Dev != "" {
 				w.Header().Del("Content-Security-Policy")

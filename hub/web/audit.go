@@ -46,7 +46,7 @@ func (s *server) note(r *http.Request, rt route, rec *record) {
 const maxTarget = 60
 
 // opens tells a route that turns a code or a link into something: who fails there may be guessing.
-func (rt route) opens() bool { return rt.attempts != nil }
+func (rt route) opens() bool { return rt.code || rt.attempts != nil }
 
 // action is what the audit log calls what a route does: create-session is session.create.
 func (rt route) action() string {

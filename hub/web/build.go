@@ -105,7 +105,9 @@ func (s *server) buildLog(w http.ResponseWriter, r *http.Request, c personCaller
 	if err := out.flush(); err != nil {
 		return err
 	}
-	ctx, stop := out.ping(ctx, func(ctx context.Context) error { return s.stillIn(ctx, c) })
+	look, deaf := s.revocations(c)
+	defer deaf()
+	ctx, stop := out.ping(ctx, look, func(ctx context.Context) error { return s.stillIn(ctx, c) })
 	defer stop()
 	err = s.fleet.FollowBuildLog(ctx, c.ID, id, from, func(offset int64, data []byte) error {
 		b, err := json.Marshal(LogPart{offset, data})
@@ -152,8 +154,9 @@ func (p *pinged) send(id int64, kind string, data []byte) error {
 	return p.flush()
 }
 
-// ping writes comments until stop; the context that it gives ends when check refuses.
-func (p *pinged) ping(ctx context.Context, check func(context.Context) error) (context.Context, func()) {
+// ping writes comments until stop; the context that it gives ends when check refuses, which is asked at each and when look
+// says so.
+func (p *pinged) ping(ctx context.Context, look <-chan struct{}, check func(context.Context) error) (context.Context, func()) {
 	ctx, end := context.WithCancel(ctx)
 	done := make(chan struct{})
 	var wg sync.WaitGroup
@@ -164,6 +167,12 @@ func (p *pinged) ping(ctx context.Context, check func(context.Context) error) (c
 			select {
 			case <-done:
 				return
+			case <-look:
+				if check(ctx) != nil {
+					end()
+					return
+				}
+				continue
 			case <-tick.C:
 			}
 			if check(ctx) != nil {

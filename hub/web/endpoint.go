@@ -41,6 +41,7 @@ type endpoint struct {
 	stream   bool  // lives until an end hangs up
 	open     opens // what counts as long as it is open
 	attempts func(*limits) *rates
+	code     bool // takes something that could be guessed
 }
 
 // opens is what stays open on a route.
@@ -110,6 +111,18 @@ func signsIn(e endpoint) endpoint {
 	return e
 }
 
+// asksCode is what one address may have made so often.
+func asksCode(e endpoint) endpoint {
+	e.attempts = func(l *limits) *rates { return l.deviceCode }
+	return e
+}
+
+// takesCode is where wrong codes are counted, by the person who tries them and by the address.
+func takesCode(e endpoint) endpoint {
+	e.code = true
+	return e
+}
+
 // public, forPerson and forRunner register a handler whose input and output huma reads, checks and documents; the raw
 // ones, those that speak for themselves.
 func public[I, O any](t *table, e endpoint, h func(context.Context, *I) (*O, error)) {
@@ -118,6 +131,18 @@ func public[I, O any](t *table, e endpoint, h func(context.Context, *I) (*O, err
 
 func forPerson[I, O any](t *table, scope claudehub.Scope, e endpoint, h func(context.Context, personCaller, *I) (*O, error)) {
 	typed(t, person, scope, e, func(ctx context.Context, in *I) (*O, error) { return h(ctx, personFrom(ctx), in) })
+}
+
+func forAdmin[I, O any](t *table, e endpoint, h func(context.Context, personCaller, *I) (*O, error)) {
+	typed(t, admin, browser, e, func(ctx context.Context, in *I) (*O, error) { return h(ctx, personFrom(ctx), in) })
+}
+
+func rawAdmin(t *table, e endpoint, h func(http.ResponseWriter, *http.Request, personCaller) error) {
+	t.raw(admin, browser, e, func(w http.ResponseWriter, r *http.Request) error { return h(w, r, personFrom(r.Context())) })
+}
+
+func rawPublic(t *table, e endpoint, h func(http.ResponseWriter, *http.Request) error) {
+	t.raw(anyone, browser, e, h)
 }
 
 func rawPerson(t *table, scope claudehub.Scope, e endpoint, h func(http.ResponseWriter, *http.Request, personCaller) error) {

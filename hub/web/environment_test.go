@@ -204,13 +204,19 @@ func TestABuildOverHTTP(t *testing.T) {
 
 func follow(t *testing.T, h *house, path, last string) *runnertest.Stream {
 	t.Helper()
-	req, err := http.NewRequestWithContext(within(t, 30*time.Second), http.MethodGet, h.URL+path, nil)
+	return followAs(t, h.URL+path, map[string]string{"Cookie": h.ann.Cookie.String(), "Last-Event-ID": last})
+}
+
+func followAs(t *testing.T, url string, header map[string]string) *runnertest.Stream {
+	t.Helper()
+	req, err := http.NewRequestWithContext(within(t, 30*time.Second), http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.AddCookie(h.ann.Cookie)
-	if last != "" {
-		req.Header.Set("Last-Event-ID", last)
+	for name, value := range header {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
 	}
 	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
 	if err != nil || res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/event-stream" {

@@ -76,6 +76,11 @@ func tooLarge(limit int64) string {
 	return claudehub.Errorf(claudehub.TooLarge, "That is too much in one piece: at most %d KB are taken.", limit>>10).Message
 }
 
+// errNothing is what an address without a route answers; and, to those whom it does not serve, an admin's.
+func errNothing(method string) error {
+	return claudehub.Errorf(claudehub.NotFound, "There is nothing at this address for %s.", method)
+}
+
 // writeError is the one place where an error becomes an answer.
 func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(r.Context(), err)
@@ -83,7 +88,7 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	h.Set("Content-Type", problemType)
 	h.Set("Cache-Control", "no-store")
 	h.Del("ETag")
-	if p.Status == http.StatusUnauthorized && recordOf(r.Context()).principal == runnerOf {
+	if _, bearer := bearerOf(r); p.Status == http.StatusUnauthorized && (bearer || recordOf(r.Context()).principal == runnerOf) {
 		h.Set("WWW-Authenticate", "Bearer")
 	}
 	if l := (*limited)(nil); errors.As(err, &l) {

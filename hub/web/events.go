@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"claude-hub/hub/fleet"
+	"claude-hub/internal/claudehub"
 )
 
 // events tells a page of each change that its person may see. The page fetches its lists at ready: from there on it
@@ -14,11 +15,13 @@ func (s *server) events(w http.ResponseWriter, r *http.Request, c personCaller) 
 	s.metrics.pages.Inc()
 	defer s.metrics.pages.Dec()
 	out := &pinged{sse: startSSE(w), silent: true}
-	ctx, stop := out.ping(r.Context(), func(ctx context.Context) error { return s.stillIn(ctx, c) })
+	look, deaf := s.revocations(c)
+	defer deaf()
+	ctx, stop := out.ping(r.Context(), look, func(ctx context.Context) error { return s.stillIn(ctx, c) })
 	defer stop()
 	err := s.fleet.Changes(ctx, c.ID, func(ch fleet.Change) error {
 		kind, data, err := changeEvent(ch)
-		if err != nil {
+		if err != nil || !c.may(eventScope[kind]) && kind != "ready" {
 			return err
 		}
 		return out.send(-1, kind, data)
@@ -28,6 +31,11 @@ func (s *server) events(w http.ResponseWriter, r *http.Request, c personCaller) 
 		return nil
 	}
 	return err
+}
+
+// eventScope is what an API token needs to hear of a kind of thing: what opens the thing itself.
+var eventScope = map[string]claudehub.Scope{
+	"session": read, "prompt": read, "suggestion": read, "presence": read, "runner": runners, "environment": environments, "build": environments,
 }
 
 func changeEvent(ch fleet.Change) (kind string, data []byte, err error) {

@@ -92,6 +92,18 @@ func (s *server) done(r *http.Request, rec *record, took time.Duration) {
 	s.log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
+// sentByItself: a page of another site can have a browser send its cookies, and forms. A token is sent by who has it.
+func sentByItself(rt route, r *http.Request) bool {
+	switch rt.who {
+	case runnerOf:
+		return false
+	case anyone:
+		return true
+	}
+	_, bearer := bearerOf(r)
+	return !bearer
+}
+
 var crossOrigin = http.NewCrossOriginProtection()
 
 // guard is what a request passes on its way to its route: time and size, where it comes from, how often, and who it is.
@@ -131,7 +143,7 @@ func bounded(w http.ResponseWriter, r *http.Request, rt route) (http.ResponseWri
 // pass asks in order: does a page of another site send a person's cookie, is it too often, who is it, may they.
 func (s *server) pass(w http.ResponseWriter, r *http.Request, rt route) error {
 	rec := recordOf(r.Context())
-	if rt.who != runnerOf {
+	if sentByItself(rt, r) {
 		if err := crossOrigin.Check(r); err != nil {
 			return claudehub.WithCause(claudehub.Forbidden, err, "That request came from another site.")
 		}
@@ -142,6 +154,7 @@ func (s *server) pass(w http.ResponseWriter, r *http.Request, rt route) error {
 		}
 	}
 	rec.actor = actorOf(nil, rec)
+	r = r.WithContext(fleet.WithActor(r.Context(), rec.actor))
 	authed, err := s.authenticateFor(rt, r)
 	if err != nil {
 		return s.notIn(r, err)
@@ -153,16 +166,21 @@ func (s *server) pass(w http.ResponseWriter, r *http.Request, rt route) error {
 		return err
 	}
 	defer leave()
+	end, err := s.tries(rt, rec)
+	if err != nil {
+		return err
+	}
+	defer end()
 	rt.handler.ServeHTTP(w, authed)
 	return nil
 }
 
 func (s *server) authenticateFor(rt route, r *http.Request) (authed *http.Request, err error) {
 	if !rt.stream {
-		return s.authenticate(rt.who, r)
+		return s.authenticate(rt, r)
 	}
 	err = aside(func() (err error) {
-		authed, err = s.authenticate(rt.who, r)
+		authed, err = s.authenticate(rt, r)
 		return err
 	})
 	return authed, err

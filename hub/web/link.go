@@ -17,6 +17,7 @@ const (
 var (
 	errLinkSlow     = claudehub.Errorf(claudehub.TooMany, "The Runner takes its events too slowly and was cut off.")
 	errLinkCut      = claudehub.Errorf(claudehub.Unavailable, "Events for the Runner were lost on the way; it connects again.")
+	errLinkRevoked  = claudehub.Errorf(claudehub.Unauthenticated, "The Hub does not know this Runner any more.")
 	errLinkReplaced = claudehub.Errorf(claudehub.Conflict, "The Runner opened another stream.")
 )
 
@@ -32,6 +33,8 @@ type link struct {
 	done     chan struct{} // closed when the stream has let go of everything
 
 	mu       sync.Mutex
+	token    claudehub.Token // that the Runner used last
+	before   claudehub.Token // and the one before it
 	queue    []ephemeral
 	bytes    int
 	nudged   bool
@@ -39,8 +42,8 @@ type link struct {
 	err      error // why the stream must end
 }
 
-func newLink(instance string) *link {
-	return &link{instance: instance, wake: make(chan struct{}, 1), done: make(chan struct{})}
+func newLink(instance string, token claudehub.Token) *link {
+	return &link{instance: instance, token: token, wake: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
 func (l *link) poke() {
@@ -65,6 +68,20 @@ func (l *link) endLocked(err error) {
 	l.poke()
 }
 
+func (l *link) use(token claudehub.Token) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if token != l.token {
+		l.token, l.before = token, l.token
+	}
+}
+
+func (l *link) tokens() (last, before claudehub.Token) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.token, l.before
+}
+
 // add takes what the fleet says to this Runner.
 func (l *link) add(kind string, data []byte) {
 	l.mu.Lock()
@@ -74,6 +91,9 @@ func (l *link) add(kind string, data []byte) {
 	case l.err != nil:
 	case kind == bus.Cut:
 		l.err = errLinkCut
+	case kind == fleet.Revoked:
+		l.err = errLinkRevoked
+		l.queue = nil // what waits is not for it any more
 	case kind == fleet.Nudge:
 		l.nudged = true
 	case len(l.queue) >= linkEvents || l.bytes+len(data) > linkBytes:

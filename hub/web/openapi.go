@@ -27,11 +27,12 @@ func describeAPI(version string) *huma.OpenAPI {
 	return &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{Title: "claude-hub", Version: version,
-			Description: "People sign in with a cookie; a Runner has a bearer token. Errors are problems (RFC 9457)."},
+			Description: "People sign in with a cookie, or send an API token as bearer, and never both; a Runner has a bearer token. Errors are problems (RFC 9457)."},
 		Components: &huma.Components{
 			Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName),
 			SecuritySchemes: map[string]*huma.SecurityScheme{
 				"person": {Type: "apiKey", In: "cookie", Name: cookieName},
+				"token":  {Type: "http", Scheme: "bearer", Description: "A person's API token, chp_…, with the scope that the route names. Where none is named, only a signed-in browser gets in."},
 				"runner": {Type: "http", Scheme: "bearer"},
 			},
 		},
@@ -49,7 +50,13 @@ func schemaName(t reflect.Type, hint string) string {
 // describe writes into a route's operation whom it serves and what it answers when it refuses.
 func (t *table) describe(who principal, scope claudehub.Scope, e *endpoint) {
 	e.Security = []map[string][]string{}
-	if who != anyone {
+	switch who {
+	case person, admin:
+		e.Security = []map[string][]string{{person.String(): {}}}
+		if scope != browser {
+			e.Security = append(e.Security, map[string][]string{"token": {string(scope)}})
+		}
+	case runnerOf:
 		e.Security = []map[string][]string{{who.String(): {}}}
 	}
 	schemas := t.api.OpenAPI().Components.Schemas
@@ -66,6 +73,9 @@ func (t *table) describe(who principal, scope claudehub.Scope, e *endpoint) {
 	}
 	for _, name := range extra.params {
 		e.Parameters = append(e.Parameters, &huma.Param{Name: name, In: "path", Required: true, Schema: &huma.Schema{Type: "string"}})
+	}
+	for _, name := range extra.query {
+		e.Parameters = append(e.Parameters, &huma.Param{Name: name, In: "query", Schema: &huma.Schema{Type: "string"}})
 	}
 	content := func(kind string, types []reflect.Type) map[string]*huma.MediaType {
 		m := &huma.MediaType{Schema: &huma.Schema{Type: "string"}}
@@ -96,6 +106,7 @@ func (t *table) describe(who principal, scope claudehub.Scope, e *endpoint) {
 // rawDoc tells of a handler that huma does not see into.
 type rawDoc struct {
 	params       []string
+	query        []string
 	bodyKind     string
 	body         []reflect.Type
 	status, says string
@@ -117,8 +128,8 @@ var rawDocs = map[string]rawDoc{
 		kind: "application/json", answer: types(wire.TerminalUp{}, wire.TerminalDown{}, wire.TerminalState{}, wire.InputReport{}),
 	},
 	"events": {
-		status: "200", says: "Events session, runner, prompt, environment, build with the object; ready with {} when nothing is missed any more. " +
-			"A session in the phase deleted is gone",
+		status: "200", says: "Events session, runner, prompt, suggestion, presence, environment, build with the object; ready with {} when nothing is missed any more. " +
+			"A session in the phase deleted is gone. An API token hears of what its scopes open",
 		kind: "text/event-stream", answer: types(claudehub.Session{}, claudehub.Runner{}, claudehub.Prompt{}, claudehub.Environment{}, claudehub.Build{}),
 	},
 	"build-log": {
@@ -126,6 +137,15 @@ var rawDocs = map[string]rawDoc{
 		kind: "text/event-stream", answer: types(LogPart{}),
 	},
 	"build-log-text": {params: []string{"id"}, status: "200", says: "The log", kind: "text/plain"},
+	"begin-sign-in":  {query: []string{"next"}, status: "302", says: "To GitHub; or to /sign-in?problem=CODE"},
+	"finish-sign-in": {query: []string{"code", "state", "error"}, status: "302", says: "To a page of this Hub, signed in; or to /sign-in?problem=CODE"},
+	"audit-export": {
+		query: []string{"actor", "action", "target", "from", "to", "before"}, status: "200", says: "One AuditEntry a line, the oldest first",
+		kind: "application/jsonl", answer: types(claudehub.AuditEntry{}),
+	},
+	"runner-token": {
+		status: "200", says: "The next token. The one that asked is good until the next one is first used", kind: "application/json", answer: types(wire.NewToken{}),
+	},
 	"runner-stream": {
 		status: "200", says: "Events named as in the Runner protocol",
 		kind: "text/event-stream", answer: types(wire.Snapshot{}, wire.DesiredSession{}, wire.DesiredMachine{}, wire.Input{}, wire.Resize{}, wire.Attach{}, wire.Detach{}, wire.Superseded{}),

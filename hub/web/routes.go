@@ -17,6 +17,10 @@ func (s *server) register(t *table) {
 	forPerson(t, browser, get("/api/sign-ins", "list-sign-ins", "All browsers that are signed in"), s.signIns)
 	forPerson(t, browser, remove("/api/sign-ins/{id}", "revoke-sign-in", "Sign a browser out"), s.revokeSignIn)
 
+	forPerson(t, browser, get("/api/tokens", "list-tokens", "This person's API tokens"), s.listTokens)
+	forPerson(t, browser, created(post("/api/tokens", "create-token", "Make an API token; it is shown this once")), s.createToken)
+	forPerson(t, browser, remove("/api/tokens/{id}", "revoke-token", "End an API token at once"), s.revokeToken)
+
 	forPerson(t, read, get("/api/sessions", "list-sessions", "The Sessions this person may see"), s.listSessions)
 	forPerson(t, drive, sized(created(post("/api/sessions", "create-session", "Make a Session")), promptLimit), s.createSession)
 	forPerson(t, read, get("/api/sessions/{id}", "get-session", "One Session"), s.getSession)
@@ -67,12 +71,14 @@ func (s *server) register(t *table) {
 	forPerson(t, runners, get("/api/runners", "list-runners", "The Runners this person may see"), s.listRunners)
 	forPerson(t, runners, patch("/api/runners/{id}", "rename-runner", "Give a Runner another name"), s.renameRunner)
 	forPerson(t, runners, post("/api/runners/{id}/reclaim", "reclaim", "Remove from a Runner's disk what nothing uses"), s.reclaim)
+	forPerson(t, browser, remove("/api/runners/{id}", "revoke-runner", "End a Runner's token and its stream at once; its Sessions stay listed"), s.revokeRunner)
 	rawPerson(t, read, listens(get("/api/events", "events", "Changes as they happen, Server-Sent Events")), s.events)
 
 	rawRunner(t, stream(get(wire.StreamPath, "runner-stream", "Desired state and ephemeral events, Server-Sent Events")), s.runnerStream)
 	rawRunner(t, sized(post(wire.StatusPath, "runner-status", "What the Runner observes"), statusLimit), s.runnerStatus)
 	rawRunner(t, sized(post(wire.EventsPath, "runner-events", "A batch of the Runner's outbox"), eventsLimit), s.runnerEvents)
 	rawRunner(t, sized(post(wire.ScreenPath, "runner-screen", "Frames of a terminal"), screenLimit), s.runnerScreen)
+	rawRunner(t, post(wire.TokenPath, "runner-token", "The Runner's next token"), s.runnerToken)
 	rawRunner(t, get(wire.VariablesPath, "runner-variables", "A Session's Variables, when it starts"), s.runnerVariables)
 	rawRunner(t, get(wire.BuildVariablesPath, "runner-build-variables", "A build's Variables, when it begins"), s.runnerBuildVariables)
 	rawRunner(t, sized(post(wire.BuildLogPath, "runner-build-log", "Bytes of a build's log from offset=N on"), wire.MaxLogChunk), s.runnerBuildLog)

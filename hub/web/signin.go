@@ -16,13 +16,19 @@ type Empty struct{}
 // HubInfo is what a page must know before anyone signed in.
 type HubInfo struct {
 	Version   string   `json:"version"`
-	Mode      string   `json:"mode" enum:"local"`
+	Mode      string   `json:"mode" enum:"local,github" doc:"how people sign in: with a link that the Hub prints, or at GitHub"`
+	GitHub    *GitHub  `json:"github,omitempty" doc:"in the mode github"`
 	Notice    string   `json:"notice" doc:"shown on every page when not empty"`
 	Protocol  int      `json:"protocol"`
 	Models    []string `json:"models"`
 	Efforts   []string `json:"efforts"`
 	MaxPrompt int      `json:"max_prompt" doc:"bytes"`
 	SignedIn  bool     `json:"signed_in"`
+}
+
+// GitHub is where people sign in.
+type GitHub struct {
+	URL string `json:"url"`
 }
 
 type hubOut struct{ Body HubInfo }
@@ -42,10 +48,15 @@ func (s *server) hubInfo(ctx context.Context, in *cookieIn) (*hubOut, error) {
 		_, _, err = s.fleet.Authenticate(ctx, t)
 		signedIn = err == nil
 	}
-	return &hubOut{HubInfo{
-		Version: s.opt.Version, Mode: "local", Notice: s.opt.Notice, Protocol: wire.Protocol,
+	out := HubInfo{
+		Version: s.opt.Version, Mode: s.mode(), Notice: s.opt.Notice, Protocol: wire.Protocol,
 		Models: claudehub.Models, Efforts: claudehub.Efforts, MaxPrompt: claudehub.MaxPrompt, SignedIn: signedIn,
-	}}, nil
+	}
+	if s.fleet.Local() {
+		return &hubOut{out}, nil
+	}
+	out.GitHub = &GitHub{URL: s.opt.GitHubURL}
+	return &hubOut{out}, nil
 }
 
 type cookieIn struct {
@@ -72,8 +83,11 @@ func (s *server) signIn(ctx context.Context, in *signInIn) (*cookieOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cookieOut{s.cookie(cookie.Reveal(), 400*24*time.Hour)}, nil // the Hub ends it, 30 days after its last use
+	return &cookieOut{s.cookie(cookie.Reveal(), cookieLife)}, nil
 }
+
+// cookieLife is as long as browsers keep one. The Hub ends it, 30 days after its last use.
+const cookieLife = 400 * 24 * time.Hour
 
 // cookie is strict: the pages themselves need none, and what they ask for comes from the same site.
 func (s *server) cookie(value string, life time.Duration) string {
@@ -133,4 +147,12 @@ func limitText(s string, n int) string {
 		return s[:n]
 	}
 	return s
+}
+
+// mode is how people sign in here.
+func (s *server) mode() string {
+	if s.fleet.Local() {
+		return "local"
+	}
+	return "github"
 }

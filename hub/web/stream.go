@@ -23,7 +23,7 @@ const (
 // It holds the Runner's lease while it lives.
 func (s *server) runnerStream(w http.ResponseWriter, r *http.Request, c runnerCaller) error {
 	ctx := r.Context()
-	l := newLink(c.instance)
+	l := newLink(c.instance, c.token)
 	defer close(l.done)
 	s.enter(ctx, c, l)
 	defer s.exit(c, l)
@@ -75,6 +75,15 @@ func (s *server) enter(ctx context.Context, c runnerCaller, l *link) {
 	select {
 	case <-old.done:
 	case <-ctx.Done():
+	}
+}
+
+// renewed notes that a Runner whose stream is open has gone on to its next token.
+func (s *server) renewed(id claudehub.RunnerID, instance string, token claudehub.Token) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.links[id]; l != nil && l.instance == instance {
+		l.use(token)
 	}
 }
 
@@ -156,7 +165,7 @@ func (st *runnerStream) run(ctx context.Context) error {
 }
 
 func (st *runnerStream) ping(ctx context.Context) error {
-	if err := st.s.stillKnown(ctx, st.c); err != nil {
+	if err := st.s.stillKnown(ctx, st.l); err != nil {
 		return err
 	}
 	if err := st.s.fleet.RenewLease(ctx, st.c.id, st.c.instance); err != nil {

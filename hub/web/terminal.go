@@ -30,8 +30,10 @@ const (
 
 // terminal is one viewer's WebSocket. Refusals before it opens are problems; after, a text and a close code.
 func (s *server) terminal(w http.ResponseWriter, r *http.Request, c personCaller) error {
-	if err := s.ownOrigin(r); err != nil {
-		return err
+	if c.token.IsZero() { // a token is sent by who has it, and not by a browser of itself
+		if err := s.ownOrigin(r); err != nil {
+			return err
+		}
 	}
 	id, err := claudehub.ParseSessionID(r.PathValue("id"))
 	if err != nil {
@@ -112,7 +114,8 @@ func (s *server) serveTerminal(ctx context.Context, conn *websocket.Conn, c pers
 	part(func(ctx context.Context) error { return s.readTerminal(ctx, open, conn, v) })
 	part(func(ctx context.Context) error { return s.writeTerminal(ctx, conn, v) })
 	part(func(ctx context.Context) error { return s.followLinks(ctx, c.ID, sess) })
-	part(func(ctx context.Context) error { return s.pingTerminal(ctx, conn, c) })
+	part(func(ctx context.Context) error { return s.pingTerminal(ctx, conn) })
+	part(func(ctx context.Context) error { return s.stillWatches(ctx, c, sess.ID) })
 	<-ctx.Done()
 	closeTerminal(open, conn, context.Cause(ctx))
 	wg.Wait()
@@ -134,7 +137,7 @@ func (s *server) joinTerminal(ctx context.Context, conn *websocket.Conn, c perso
 		}
 	}
 	return s.feeds.Join(ctx, sess, screen.Who{
-		Person: c.ID, Terminal: hello.Terminal, Drive: err == nil, Active: hello.Active, Cols: hello.Cols, Rows: hello.Rows,
+		Person: c.ID, Terminal: hello.Terminal, Drive: err == nil && c.may(drive), Active: hello.Active, Cols: hello.Cols, Rows: hello.Rows,
 	})
 }
 
@@ -216,8 +219,8 @@ func writeText(ctx context.Context, conn *websocket.Conn, t wire.TerminalDown) e
 	return conn.Write(ctx, websocket.MessageText, b)
 }
 
-// pingTerminal finds out that a browser is gone without a word, or signed out.
-func (s *server) pingTerminal(ctx context.Context, conn *websocket.Conn, c personCaller) error {
+// pingTerminal finds out that a browser is gone without a word.
+func (s *server) pingTerminal(ctx context.Context, conn *websocket.Conn) error {
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()
 	for {
@@ -232,7 +235,27 @@ func (s *server) pingTerminal(ctx context.Context, conn *websocket.Conn, c perso
 		if err != nil {
 			return claudehub.WithCause(claudehub.Unavailable, err, "The browser does not answer.")
 		}
+	}
+}
+
+// stillWatches ends the terminal of a person whose credential is good no more, or whom the Session is not shared with any
+// more. That the Hub cannot tell is no reason.
+func (s *server) stillWatches(ctx context.Context, c personCaller, id claudehub.SessionID) error {
+	look, deaf := s.revocations(c)
+	defer deaf()
+	tick := time.NewTicker(pingEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-look:
+		case <-tick.C:
+		}
 		if err := s.stillIn(ctx, c); err != nil {
+			return err
+		}
+		if _, err := s.fleet.Watch(ctx, c.ID, id); claudehub.CodeOf(err) == claudehub.NotFound {
 			return err
 		}
 	}

@@ -20,6 +20,8 @@ type Options struct {
 	Log   *slog.Logger
 	// PublicURL is where browsers reach the Hub; a WebSocket from elsewhere is refused. Empty: whatever host was asked.
 	PublicURL string
+	// GitHubURL is where people sign in, unless the Fleet is in local mode; pages name it.
+	GitHubURL string
 	// TLS says that browsers reach the Hub by https: cookies are then for https alone, and browsers are told so.
 	TLS bool
 	// Notice is shown on every page when it is not empty: that answers come from a stand-in, say.

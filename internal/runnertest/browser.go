@@ -44,6 +44,9 @@ func (b *Browser) Dial(ctx context.Context, id claudehub.SessionID, header http.
 	if b.Cookie != nil {
 		header.Set("Cookie", b.Cookie.String())
 	}
+	if !b.Token.IsZero() {
+		header.Set("Authorization", "Bearer "+b.Token.Reveal())
+	}
 	url := strings.Replace(b.Hub.URL, "http://", "ws://", 1) + "/api/sessions/" + string(id) + "/terminal"
 	conn, res, err := websocket.Dial(ctx, url, &websocket.DialOptions{
 		HTTPHeader: header, Subprotocols: []string{"claude-hub.terminal.v1"},

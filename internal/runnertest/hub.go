@@ -147,6 +147,7 @@ type Browser struct {
 	Hub    *Hub
 	Person claudehub.Person
 	Cookie *http.Cookie
+	Token  claudehub.Token // an API token, in place of the cookie
 }
 
 // SignIn signs a person in as a browser does.
@@ -185,6 +186,9 @@ func (b *Browser) Do(method, path string, body any) Answer {
 	}
 	if b.Cookie != nil {
 		req.AddCookie(b.Cookie)
+	}
+	if !b.Token.IsZero() {
+		req.Header.Set("Authorization", "Bearer "+b.Token.Reveal())
 	}
 	res, err := client.Do(req)
 	b.Hub.must(err)
