@@ -14,7 +14,9 @@ import (
 // saw the Session, and never another.
 
 // mayDrive tells whether an author is the Session's Creator.
-func (s *session) mayDrive(author claudehub.PersonID) bool { return claudehub.MayDrive(author, s.creator) }
+func (s *session) mayDrive(author claudehub.PersonID) bool {
+	return claudehub.MayDrive(author, s.creator)
+}
 
 // driving is what was refused of someone who is not the Creator.
 type driving string

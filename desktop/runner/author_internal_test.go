@@ -33,6 +33,7 @@ var ofEvents = map[string]authorship{
 	wire.EventDesired:    {false, "as a snapshot, of one Session"},
 	wire.EventMachine:    {false, "it is about the machine's images and disk, and opens no Session"},
 	wire.EventSuperseded: {false, "it is about the link"},
+	wire.EventRevoked:    {false, "it is about the link: it can end it, and drives nothing"},
 }
 
 // ofSession are all fields of a desired state. They are states, not acts: the Hub repeats them whole, also when it changes

@@ -17,6 +17,7 @@ import (
 type fakeHub struct {
 	*httptest.Server
 	token claudehub.Token
+	rules *tokenRules
 
 	mu       sync.Mutex
 	refuse   int // status for everything, when set
@@ -44,7 +45,7 @@ const patience = 45 * time.Second
 
 func newFakeHub(t *testing.T) *fakeHub {
 	h := &fakeHub{
-		token: claudehub.NewToken(claudehub.RunnerToken), events: map[claudehub.EventID]wire.Event{}, changed: make(chan struct{}),
+		token: claudehub.NewToken(claudehub.RunnerToken), rules: &tokenRules{}, events: map[claudehub.EventID]wire.Event{}, changed: make(chan struct{}),
 		wishes: map[claudehub.SessionID]wire.DesiredSession{}, streams: map[chan string]bool{},
 		machine: newFakeMachine(), seen: map[claudehub.SessionID]claudehub.Observed{}, phases: map[claudehub.SessionID][]string{},
 	}
@@ -53,9 +54,11 @@ func newFakeHub(t *testing.T) *fakeHub {
 	mux.HandleFunc("POST "+wire.StatusPath, h.status)
 	mux.HandleFunc("POST "+wire.EventsPath, h.takeEvents)
 	mux.HandleFunc("POST "+wire.ScreenPath, h.screen)
+	mux.HandleFunc("POST "+wire.TokenPath, h.rules.give)
 	h.serveMachine(mux)
+	h.rules.good = h.token
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer "+h.token.Reveal() {
+		if !h.rules.take(r) {
 			problem(w, http.StatusUnauthorized, claudehub.Unauthenticated, "This Runner is not known.")
 			return
 		}

@@ -22,7 +22,9 @@ import (
 // Hub is the Runner's client for the Hub's /runner routes. It is safe for concurrent use.
 type Hub struct {
 	base     *url.URL
-	token    claudehub.Token
+	tokens   *tokens
+	pairing  *PairingStore // nil for a token that is kept nowhere
+	stamp    string        // of the Pairing, as it was opened
 	instance string
 	client   *http.Client
 	// streaming has no overall time limit; its connections end after wire.StreamDead of silence.
@@ -32,20 +34,49 @@ type Hub struct {
 // requestTime bounds each request but the stream.
 const requestTime = 20 * time.Second
 
-// NewHub makes a client for the Hub at base ("https://hub.example.org"), for one Runner process.
+// OpenHub makes a client for the Hub that this machine is paired with. Its token is rotated while a Runner runs on it.
+func OpenHub(ctx context.Context, store *PairingStore) (*Hub, error) {
+	var hub *Hub
+	err := store.locked(ctx, func() error {
+		p, err := store.Read()
+		if err != nil {
+			return err
+		}
+		good, next, err := store.tokens(ctx)
+		if err != nil {
+			return err
+		}
+		if hub, err = NewHub(p.Hub, good); err == nil {
+			hub.pairing, hub.stamp, hub.tokens = store, store.stamp(), newTokens(good, next)
+		}
+		return err
+	})
+	return hub, err
+}
+
+// NewHub makes a client for the Hub at base ("https://hub.example.org"), for one Runner process with one token.
 func NewHub(base string, token claudehub.Token) (*Hub, error) {
+	u, err := hubURL(base)
+	if err != nil {
+		return nil, err
+	}
+	return &Hub{
+		base: u, tokens: newTokens(token, claudehub.Token{}), instance: claudehub.NewNonce(),
+		client:    &http.Client{Transport: transport(0), Timeout: requestTime, CheckRedirect: noRedirect},
+		streaming: &http.Client{Transport: transport(wire.StreamDead), CheckRedirect: noRedirect},
+	}, nil
+}
+
+// hubURL refuses what is no Hub's address, and one where a credential would travel in clear.
+func hubURL(base string) (*url.URL, error) {
 	u, err := url.Parse(base)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, claudehub.Errorf(claudehub.Invalid, "%q is not the address of a Hub. It looks like https://hub.example.org.", base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, claudehub.Errorf(claudehub.Invalid, "That is not the address of a Hub. It looks like https://hub.example.org.")
 	}
 	if u.Scheme == "http" && !loopback(u.Hostname()) {
 		return nil, claudehub.Errorf(claudehub.Invalid, "The Hub at %s is reached without TLS: the Runner's token would travel in clear. Use https.", u.Host)
 	}
-	return &Hub{
-		base: u, token: token, instance: claudehub.NewNonce(),
-		client:    &http.Client{Transport: transport(0), Timeout: requestTime, CheckRedirect: noRedirect},
-		streaming: &http.Client{Transport: transport(wire.StreamDead), CheckRedirect: noRedirect},
-	}, nil
+	return u, nil
 }
 
 func loopback(host string) bool {
@@ -92,20 +123,10 @@ func (c *impatient) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-func (h *Hub) request(ctx context.Context, method, path, contentType string, body io.Reader) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(h.base.String(), "/")+path, body)
-	if err != nil {
-		return nil, err
-	}
-	if contentType != "" {
-		req.Header.Set("Content-Type", contentType)
-	}
-	h.sign(req.Header)
-	return req, nil
-}
+func (h *Hub) url(path string) string { return strings.TrimSuffix(h.base.String(), "/") + path }
 
-func (h *Hub) sign(header http.Header) {
-	header.Set("Authorization", "Bearer "+h.token.Reveal())
+func (h *Hub) sign(header http.Header, token claudehub.Token) {
+	header.Set("Authorization", "Bearer "+token.Reveal())
 	header.Set(wire.ProtocolHeader, strconv.Itoa(wire.Protocol))
 	header.Set(wire.InstanceHeader, h.instance)
 }
@@ -152,8 +173,21 @@ func (h *Hub) BuildLog(ctx context.Context, id claudehub.BuildID, offset int64, 
 	return reply.Offset, err
 }
 
+// nextToken asks for this Runner's next token. The Hub takes both until it is first used.
+func (h *Hub) nextToken(ctx context.Context) (claudehub.Token, error) {
+	var reply wire.NewToken
+	if err := h.post(ctx, wire.TokenPath, "", nil, &reply); err != nil {
+		return claudehub.Token{}, err
+	}
+	token, err := claudehub.ParseToken(claudehub.RunnerToken, reply.Token)
+	if err != nil {
+		return token, claudehub.Errorf(claudehub.Invalid, "The Hub's next token for this Runner is none.")
+	}
+	return token, nil
+}
+
 func (h *Hub) getJSON(ctx context.Context, path string, out any) error {
-	return h.do(ctx, http.MethodGet, path, "", http.NoBody, out)
+	return h.do(ctx, http.MethodGet, path, "", nil, out)
 }
 
 func (h *Hub) postJSON(ctx context.Context, path string, in, out any) error {
@@ -165,14 +199,35 @@ func (h *Hub) postJSON(ctx context.Context, path string, in, out any) error {
 }
 
 func (h *Hub) post(ctx context.Context, path, contentType string, body []byte, out any) error {
-	return h.do(ctx, http.MethodPost, path, contentType, bytes.NewReader(body), out)
+	return h.do(ctx, http.MethodPost, path, contentType, body, out)
 }
 
-func (h *Hub) do(ctx context.Context, method, path, contentType string, body io.Reader, out any) error {
-	req, err := h.request(ctx, method, path, contentType, body)
+// maxTokens is how many tokens one request may be tried with: the next one, the old one, and one that came meanwhile.
+const maxTokens = 3
+
+// do asks once, unless the token has changed on the way: the Hub has then done nothing, and is asked with the other one.
+func (h *Hub) do(ctx context.Context, method, path, contentType string, body []byte, out any) error {
+	for try := 1; ; try++ {
+		token, _, err := h.tokens.take()
+		if err != nil {
+			return err
+		}
+		err = h.once(ctx, token, method, path, contentType, body, out)
+		if claudehub.CodeOf(err) != claudehub.Unauthenticated || !h.tokens.refused(token, err) || try == maxTokens {
+			return err
+		}
+	}
+}
+
+func (h *Hub) once(ctx context.Context, token claudehub.Token, method, path, contentType string, body []byte, out any) error {
+	req, err := http.NewRequestWithContext(ctx, method, h.url(path), bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	h.sign(req.Header, token)
 	resp, err := h.client.Do(req)
 	if err != nil {
 		return claudehub.WithCause(claudehub.Unavailable, err, "The Hub at %s does not answer.", h.base.Host)
@@ -181,6 +236,7 @@ func (h *Hub) do(ctx context.Context, method, path, contentType string, body io.
 	if resp.StatusCode/100 != 2 {
 		return refusal(resp)
 	}
+	h.tokens.accepted(token)
 	if out == nil {
 		_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
 		return err
@@ -201,11 +257,11 @@ func refusal(resp *http.Response) error {
 	return claudehub.WithCause(claudehub.Unavailable, errors.New(resp.Status), "The Hub answered %s. Something between here and the Hub may be in the way.", resp.Status)
 }
 
-// final tells an answer of the Hub that trying again does not change: the token is not good, the lease is another
-// process's, or the protocol does not fit.
+// final tells an answer of the Hub that trying again does not change: the lease is another process's, or the protocol does
+// not fit.
 func final(err error) bool {
 	switch claudehub.CodeOf(err) {
-	case claudehub.Unauthenticated, claudehub.Forbidden, claudehub.Conflict:
+	case claudehub.Forbidden, claudehub.Conflict:
 		return true
 	}
 	return false

@@ -69,7 +69,15 @@ func (l *link) Run(ctx context.Context) error {
 	refused := time.Time{} // since when the lease is another's
 	for {
 		before, began := l.seq(ctx), time.Now()
-		err := l.connect(ctx)
+		token, cut, err := l.hub.tokens.take()
+		if err != nil {
+			// The Hub does not want this Runner. Its Sessions go on, and the token loop says when to ask again.
+			if !waitFor(ctx, l.hub.tokens.on()) {
+				return nil
+			}
+			continue
+		}
+		err = l.connect(ctx, token, cut)
 		l.to.linked(false)
 		// A Hub that takes every connection and ends it at once, or says what cannot be read, is not asked ever again
 		// without a pause.
@@ -88,6 +96,12 @@ func (l *link) Run(ctx context.Context) error {
 			if time.Since(refused) > leasePatience {
 				return fmt.Errorf("link to the Hub: %w", err)
 			}
+		case claudehub.CodeOf(err) == claudehub.Unauthenticated:
+			l.hub.tokens.refused(token, err) // it is said by the token loop; another token is tried at once
+			refused = time.Time{}
+			continue
+		case errors.Is(err, errTokenChanged):
+			continue
 		case final(err):
 			return fmt.Errorf("link to the Hub: %w", err)
 		default:
@@ -99,21 +113,41 @@ func (l *link) Run(ctx context.Context) error {
 	}
 }
 
+// errTokenChanged ends a stream that was opened with a token that this Runner does not use any more.
+var errTokenChanged = errors.New("the token has changed")
+
+// errRevoked is the Hub's word on the stream.
+var errRevoked = claudehub.Errorf(claudehub.Unauthenticated, "This Runner was revoked at the Hub.")
+
+func waitFor(ctx context.Context, c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // connect runs one connection to its end.
-func (l *link) connect(ctx context.Context) error {
+func (l *link) connect(ctx context.Context, token claudehub.Token, cut <-chan struct{}) error {
 	seq, err := l.state.LastSeq(ctx)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	go func() {
+		if waitFor(ctx, cut) {
+			cancel(errTokenChanged)
+		}
+	}()
 	host, _ := os.Hostname() // shown to the person; empty is fine
 
-	c := sse.NewClient(l.hub.base.String()+streamPath(host, l.takeOver), sse.ClientMaxBufferSize(wire.MaxEvent))
+	c := sse.NewClient(l.hub.url(streamPath(host, l.takeOver)), sse.ClientMaxBufferSize(wire.MaxEvent))
 	c.Connection = l.hub.streaming
 	c.ReconnectStrategy = &backoff.StopBackOff{}
 	header := http.Header{}
-	l.hub.sign(header)
+	l.hub.sign(header, token)
 	for k := range header {
 		c.Headers[k] = header.Get(k)
 	}
@@ -122,6 +156,7 @@ func (l *link) connect(ctx context.Context) error {
 	}
 	c.ResponseValidator = func(_ *sse.Client, resp *http.Response) error {
 		if resp.StatusCode == http.StatusOK {
+			l.hub.tokens.accepted(token)
 			l.to.unopposed()
 			l.to.linked(true)
 			return nil
@@ -148,6 +183,9 @@ func (l *link) connect(ctx context.Context) error {
 // handle acts on one event. One cut short by a broken connection does not parse, or lacks its data, and is dropped: the
 // Hub sends it again, as its id was not stored.
 func (l *link) handle(ctx context.Context, e *sse.Event) error {
+	if string(e.Event) == wire.EventRevoked {
+		return errRevoked
+	}
 	if len(e.Data) == 0 {
 		return nil // a comment
 	}

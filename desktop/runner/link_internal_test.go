@@ -120,7 +120,6 @@ func TestHubsFinalWords(t *testing.T) {
 		status int
 		code   claudehub.Code
 	}{
-		"revoked":  {http.StatusUnauthorized, claudehub.Unauthenticated},
 		"not ours": {http.StatusForbidden, claudehub.Forbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,6 +138,50 @@ func TestHubsFinalWords(t *testing.T) {
 			}
 			if asked != 1 {
 				t.Errorf("asked %d times", asked)
+			}
+		})
+	}
+}
+
+// TestRefusedTokenStopsTheLink: the Hub's word on the token is asked for once, on the stream or by 401, and the link waits
+// for another one. That is not the end of the Runner.
+func TestRefusedTokenStopsTheLink(t *testing.T) {
+	for name, serve := range map[string]func(http.ResponseWriter){
+		"401": func(w http.ResponseWriter) {
+			problem(w, http.StatusUnauthorized, claudehub.Unauthenticated, "A sentence for the person.")
+		},
+		"event":              func(w http.ResponseWriter) { _, _ = fmt.Fprint(w, "event: revoked\ndata: {}\n\n") },
+		"event without data": func(w http.ResponseWriter) { _, _ = fmt.Fprint(w, "event: revoked\ndata: \n\n") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			second := claudehub.NewToken(claudehub.RunnerToken)
+			asked := make(chan string, 100)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked <- r.Header.Get("Authorization")
+				serve(w)
+			}))
+			defer server.Close()
+			state := openTestState(t)
+			hub := testHub(t, server.URL, claudehub.NewToken(claudehub.RunnerToken))
+			l := &link{hub: hub, state: state, to: &keeper{state: state}, log: quiet()}
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- l.Run(ctx) }()
+			<-asked
+			until(t, "it is off", func() bool { return hub.tokens.held().off != nil })
+			if _, err := hub.Events(ctx, wire.Events{}); claudehub.CodeOf(err) != claudehub.Unauthenticated || claudehub.MessageOf(err) == "" {
+				t.Errorf("another request: %v", err)
+			}
+			hub.tokens.set(second, claudehub.Token{})
+			if got := <-asked; got != "Bearer "+second.Reveal() {
+				t.Error("the next to be asked with is not the new token")
+			}
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			if len(asked) != 0 {
+				t.Errorf("asked %d times more", len(asked))
 			}
 		})
 	}

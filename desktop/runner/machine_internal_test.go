@@ -36,6 +36,7 @@ type computer struct {
 
 	pasteTime, illTime time.Duration // zero is the Runner's own
 	adjust             func(*Runner) // before it runs
+	pairing            *PairingStore // nil for a token that is kept nowhere
 
 	state *State
 	stop  context.CancelFunc
@@ -154,6 +155,9 @@ func (c *computer) start() {
 		c.t.Fatal(err)
 	}
 	hub, err := NewHub(c.hub.URL, c.hub.token)
+	if c.pairing != nil {
+		hub, err = OpenHub(c.t.Context(), c.pairing)
+	}
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -225,17 +229,4 @@ func (c *computer) life(id claudehub.SessionID) string {
 		}
 	}
 	return ""
-}
-
-// until waits for something that is not reported to the Hub.
-func until(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	limit := time.After(patience)
-	for !done() {
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-limit:
-			t.Fatalf("did not happen: %s", what)
-		}
-	}
 }

@@ -56,6 +56,7 @@ type Runner struct {
 	parts   *parts
 	builds  *builds
 	refused *refusals
+	tokens  *tokenLoop
 	clocks  clocks
 	disk    *signal // a Session's volumes may have to be measured
 	storage *signal // what is on the disk changed
@@ -94,6 +95,7 @@ func New(cfg Config, state *State, hub *Hub, log *slog.Logger) *Runner {
 		machine: r.machine, session: r.observed, gone: r.gone, builds: r.builds,
 	}
 	r.builds.changed = func() { r.status.wake.set(); r.storage.set() }
+	r.tokens = newTokenLoop(hub, r.parts.linked.Load, r.status.wake.set, log)
 	r.link = &link{hub: hub, state: state, to: r, takeOver: cfg.TakeOver, log: log}
 	return r
 }
@@ -150,7 +152,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return r.superviseSessions(ctx, remembered) })
 	for _, loop := range []func(context.Context) error{
-		r.inspectLoop, r.figuresLoop, r.diskLoop, r.sleepLoop, r.storageLoop, r.superviseBuilds, r.refused.Run, r.status.Run, r.outbox.Run, r.link.Run,
+		r.inspectLoop, r.figuresLoop, r.diskLoop, r.sleepLoop, r.storageLoop, r.superviseBuilds, r.refused.Run, r.tokens.Run, r.status.Run, r.outbox.Run, r.link.Run,
 	} {
 		g.Go(func() error { return loop(ctx) })
 	}

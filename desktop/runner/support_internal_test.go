@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -87,4 +88,17 @@ func (l *logs) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
+}
+
+// until waits for something that is not reported to the Hub.
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	limit := time.After(patience)
+	for !done() {
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-limit:
+			t.Fatalf("did not happen: %s", what)
+		}
+	}
 }

@@ -48,6 +48,7 @@ const (
 	EventAttach     = "attach"     // Attach
 	EventDetach     = "detach"     // Detach
 	EventSuperseded = "superseded" // Superseded; the Hub then ends the stream
+	EventRevoked    = "revoked"    // the Runner's token is not good any more; the Hub then ends the stream
 )
 
 // StreamPing is how often the Hub writes a comment on a silent stream; StreamDead is the silence after which the

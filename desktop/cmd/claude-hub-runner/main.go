@@ -22,8 +22,9 @@ type cli struct {
 	backendFlag
 
 	Run       runCmd       `cmd:"" help:"Work: link to the Hub and run Sessions."`
-	Pair      pairCmd      `cmd:"" help:"Take a Runner token from standard input, for a Hub."`
-	Paired    pairedCmd    `cmd:"" help:"Say which Hub this Runner is paired with; exit 1 if none."`
+	Pair      pairCmd      `cmd:"" help:"Pair this machine with a Hub: it shows a code that you approve there."`
+	Paired    pairedCmd    `cmd:"" help:"Say which Hub this Runner is paired with; exit 1 if none, or if the Hub refuses it."`
+	Unpair    unpairCmd    `cmd:"" help:"Forget the Hub. Sessions and their files on this machine stay."`
 	Token     tokenCmd     `cmd:"" help:"The setup token that Claude Code runs with. It never leaves this machine."`
 	Doctor    doctorCmd    `cmd:"" help:"Say whether Sessions can run here, and how to mend what is in the way."`
 	Sandboxes sandboxesCmd `cmd:"" help:"The Sandboxes on this machine."`

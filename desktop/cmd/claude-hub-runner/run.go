@@ -50,15 +50,12 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	}
 	defer func() { _ = lock.Close() }()
 	log := c.logger()
-	paired, err := readPairing(dir)
+	pairing := runner.NewPairingStore(dir, store)
+	paired, err := pairing.Read()
 	if err != nil {
 		return err
 	}
-	token, err := runnerToken(ctx, store)
-	if err != nil {
-		return err
-	}
-	hub, err := runner.NewHub(paired.Hub, token)
+	hub, err := runner.OpenHub(ctx, pairing)
 	if err != nil {
 		return err
 	}
@@ -179,7 +176,7 @@ func (d *doctorCmd) Run(ctx context.Context, c *cli) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	fatal := 0
-	for _, f := range backend.Check(ctx) {
+	for _, f := range append(backend.Check(ctx), c.hubFinding(ctx)) {
 		mark := "ok "
 		if !f.OK {
 			mark = "!  "
