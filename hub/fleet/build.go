@@ -91,7 +91,10 @@ func (f *Fleet) CreateBuild(ctx context.Context, p claudehub.PersonID, n NewBuil
 		b = store.Build{Again: n.Again, Build: claudehub.Build{ID: claudehub.NewBuildID(), Environment: e.ID, Version: version, Hash: recipe.Hash(),
 			Runner: r.ID, By: p, State: claudehub.BuildQueued, Steps: []claudehub.BuildStep{}, Created: now, Updated: now}}
 		fresh = true
-		return addBuild(ctx, q, b)
+		if err := addBuild(ctx, q, b); err != nil {
+			return err
+		}
+		return f.note(asActor(ctx, p), q, "build.create", string(b.ID), map[string]string{"environment": string(e.ID), "runner": string(r.ID)})
 	})
 	if err != nil {
 		return claudehub.Build{}, err
@@ -153,6 +156,9 @@ func (f *Fleet) CancelBuild(ctx context.Context, p claudehub.PersonID, id claude
 		}
 		b.Cancelling, b.Updated, changed = true, f.now(), true
 		if err := q.SetBuild(ctx, b); err != nil {
+			return err
+		}
+		if err := f.note(asActor(ctx, p), q, "build.cancel", string(id), nil); err != nil {
 			return err
 		}
 		_, err := q.NextMachineSeq(ctx, b.Runner)

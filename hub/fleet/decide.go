@@ -22,6 +22,7 @@ type decision struct {
 	shared      []claudehub.PersonID // with whom the Session is shared now, and was not, or the other way; "" for many
 	suggestions []claudehub.Suggestion
 	detail      map[string]string // for the audit log
+	unseen      bool              // nobody is shown the Session as it is now
 }
 
 // desire marks a change that the Runner has to act on.
@@ -112,6 +113,9 @@ func (f *Fleet) by(ctx context.Context, p claudehub.PersonID, id claudehub.Sessi
 			if err := f.note(ctx, d.q, action, string(id), d.detail); err != nil {
 				return err
 			}
+		}
+		if d.unseen {
+			return nil
 		}
 		out, err = f.showOne(ctx, d.q, a, d.s)
 		return err

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"claude-hub/hub/store"
@@ -74,7 +75,10 @@ func (f *Fleet) CreateEnvironment(ctx context.Context, p claudehub.PersonID, nam
 		if err := roomForEnvironment(ctx, q, p); err != nil {
 			return err
 		}
-		return q.AddEnvironment(ctx, e)
+		if err := q.AddEnvironment(ctx, e); err != nil {
+			return err
+		}
+		return f.note(asActor(ctx, p), q, "environment.create", string(e.ID), map[string]string{"name": e.Name})
 	})
 	if err != nil {
 		return claudehub.Environment{}, err
@@ -97,7 +101,7 @@ func roomForEnvironment(ctx context.Context, q store.Q, p claudehub.PersonID) er
 
 // UpdateEnvironment changes an Environment. A changed recipe makes a new version; Sessions keep the one they have.
 func (f *Fleet) UpdateEnvironment(ctx context.Context, p claudehub.PersonID, id claudehub.EnvironmentID, u EnvironmentUpdate) (claudehub.Environment, error) {
-	return f.changeEnvironment(ctx, p, id, func(q store.Q, e *claudehub.Environment) error {
+	return f.changeEnvironment(ctx, p, id, "environment.update", func(q store.Q, e *claudehub.Environment) error {
 		switch {
 		case e.Archived:
 			return errArchivedEnvironment
@@ -135,7 +139,7 @@ func (f *Fleet) saveVersion(ctx context.Context, q store.Q, p claudehub.PersonID
 // ArchiveEnvironment puts an Environment away: it is not offered any more. Sessions that have it keep their version and
 // wake as before.
 func (f *Fleet) ArchiveEnvironment(ctx context.Context, p claudehub.PersonID, id claudehub.EnvironmentID) (claudehub.Environment, error) {
-	return f.changeEnvironment(ctx, p, id, func(_ store.Q, e *claudehub.Environment) error {
+	return f.changeEnvironment(ctx, p, id, "environment.archive", func(_ store.Q, e *claudehub.Environment) error {
 		e.Archived = true
 		return nil
 	})
@@ -143,7 +147,7 @@ func (f *Fleet) ArchiveEnvironment(ctx context.Context, p claudehub.PersonID, id
 
 // UnarchiveEnvironment takes an Environment back.
 func (f *Fleet) UnarchiveEnvironment(ctx context.Context, p claudehub.PersonID, id claudehub.EnvironmentID) (claudehub.Environment, error) {
-	return f.changeEnvironment(ctx, p, id, func(q store.Q, e *claudehub.Environment) error {
+	return f.changeEnvironment(ctx, p, id, "environment.unarchive", func(q store.Q, e *claudehub.Environment) error {
 		if !e.Archived {
 			return nil
 		}
@@ -154,7 +158,7 @@ func (f *Fleet) UnarchiveEnvironment(ctx context.Context, p claudehub.PersonID, 
 
 // changeEnvironment stores what fn makes of an Environment, and tells those who have to know. Its name is told to
 // Runners; its newest version is not, since a Session has its own.
-func (f *Fleet) changeEnvironment(ctx context.Context, p claudehub.PersonID, id claudehub.EnvironmentID, fn func(store.Q, *claudehub.Environment) error) (claudehub.Environment, error) {
+func (f *Fleet) changeEnvironment(ctx context.Context, p claudehub.PersonID, id claudehub.EnvironmentID, action string, fn func(store.Q, *claudehub.Environment) error) (claudehub.Environment, error) {
 	var was, e claudehub.Environment
 	var t touched
 	err := f.st.Write(ctx, func(q store.Q) (err error) {
@@ -169,6 +173,10 @@ func (f *Fleet) changeEnvironment(ctx context.Context, p claudehub.PersonID, id 
 			return err
 		}
 		e.Updated = f.now()
+		detail := map[string]string{"name": e.Name, "version": strconv.Itoa(e.Version)}
+		if err := f.note(asActor(ctx, p), q, action, string(id), detail); err != nil {
+			return err
+		}
 		if err := q.SetEnvironment(ctx, e); err != nil || e.Name == was.Name {
 			return err
 		}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"strconv"
 
+	"claude-hub/hub/github"
 	"claude-hub/hub/store"
+	"claude-hub/internal/claudehub"
 )
 
 // Sweep is one tick of Run, for tests that have their own clock.
@@ -35,3 +37,15 @@ func (f *Fleet) NoteIn(ctx context.Context, n int, end error) error {
 		return end
 	})
 }
+
+// KeepToken stores a GitHub token of a person.
+func (f *Fleet) KeepToken(ctx context.Context, p claudehub.PersonID, t github.Token) error {
+	sealed, err := f.sealToken(p, t)
+	if err != nil {
+		return err
+	}
+	return f.st.Write(ctx, func(q store.Q) error { return q.SetCredential(ctx, store.Credential{Person: p, Sealed: sealed}) })
+}
+
+// ErrNoLink is what every link that lets nobody in is answered with.
+var ErrNoLink = errNoLink

@@ -53,6 +53,7 @@ type rig struct {
 	theirs   claudehub.RunnerID
 	keys     *secret.Box
 	log      *syncLog
+	far      *farGitHub
 }
 
 // syncLog collects what is logged.
@@ -80,7 +81,7 @@ func newRig(t testing.TB, st *store.Store) *rig {
 	t.Cleanup(b.Close)
 	keys, err := secret.Create(filepath.Join(t.TempDir(), "keyset.json"))
 	check(t, err)
-	r := &rig{t: t, ctx: t.Context(), st: st, bus: b, keys: keys, log: &syncLog{}, clock: &clock{t: time.Date(2026, 11, 1, 4, 0, 0, 0, time.UTC)}}
+	r := &rig{t: t, ctx: t.Context(), st: st, bus: b, keys: keys, log: &syncLog{}, far: &farGitHub{readers: map[string]bool{}}, clock: &clock{t: time.Date(2026, 11, 1, 4, 0, 0, 0, time.UTC)}}
 	r.restart()
 	p, err := r.LocalPerson(r.ctx)
 	check(t, err)
@@ -96,7 +97,7 @@ func newRig(t testing.TB, st *store.Store) *rig {
 func (r *rig) restart() {
 	r.t.Helper()
 	log := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	r.Fleet = fleet.New(r.st, r.bus, log, fleet.Options{Now: r.clock.now, Secrets: r.keys})
+	r.Fleet = fleet.New(r.st, r.bus, log, fleet.Options{Now: r.clock.now, Secrets: r.keys, Sighter: r.far})
 	check(r.t, r.Recover(r.ctx))
 }
 

@@ -33,6 +33,7 @@ func (f *Fleet) AddPrompt(ctx context.Context, p claudehub.PersonID, id claudehu
 	}
 	var out claudehub.Prompt
 	_, err := f.asPerson(ctx, p, id, "session.prompt", func(d *decision) (err error) {
+		d.unseen = true
 		if request != "" {
 			if out, err = d.q.PromptByRequest(ctx, id, request); claudehub.CodeOf(err) != claudehub.NotFound {
 				return sameText(out, text, err)
@@ -89,6 +90,7 @@ func (d *decision) addPrompt(ctx context.Context, author claudehub.PersonID, by 
 func (f *Fleet) CancelPrompt(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID, prompt claudehub.PromptID) (claudehub.Prompt, error) {
 	var out claudehub.Prompt
 	_, err := f.asPerson(ctx, p, id, "session.prompt", func(d *decision) (err error) {
+		d.unseen = true
 		if out, err = d.q.Prompt(ctx, id, prompt); err != nil {
 			return absent(err, errNoPrompt)
 		}

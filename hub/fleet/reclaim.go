@@ -43,6 +43,9 @@ func (f *Fleet) Reclaim(ctx context.Context, p claudehub.PersonID, id claudehub.
 		if err := q.SetReclaim(ctx, r); err != nil {
 			return err
 		}
+		if err := f.note(asActor(ctx, p), q, "runner.reclaim", string(id), map[string]string{"what": strings.Join(r.ReclaimWhat, ", ")}); err != nil {
+			return err
+		}
 		_, err = q.NextMachineSeq(ctx, id)
 		return err
 	})

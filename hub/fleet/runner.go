@@ -83,8 +83,15 @@ func (f *Fleet) RenameRunner(ctx context.Context, p claudehub.PersonID, id claud
 		if err := mayOwn(p, r.Runner); err != nil {
 			return err
 		}
+		if r.Name == name {
+			return nil
+		}
+		was := r.Name
 		r.Name = name
-		return q.SetRunnerName(ctx, id, name)
+		if err := q.SetRunnerName(ctx, id, name); err != nil {
+			return err
+		}
+		return f.note(asActor(ctx, p), q, "runner.rename", string(id), map[string]string{"from": was, "to": name})
 	})
 	if claudehub.CodeOf(err) == claudehub.Conflict {
 		err = claudehub.Errorf(claudehub.Conflict, "You have a Runner called %q already. Choose another name.", name)

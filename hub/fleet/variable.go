@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -118,7 +119,10 @@ func (f *Fleet) setVariable(ctx context.Context, p claudehub.PersonID, t target,
 		if err := roomForVariable(ctx, q, v); err != nil {
 			return err
 		}
-		return q.PutVariable(ctx, v)
+		if err := q.PutVariable(ctx, v); err != nil {
+			return err
+		}
+		return f.note(asActor(ctx, p), q, "variable.set", t.name, map[string]string{"name": name})
 	})
 	if err != nil {
 		return claudehub.Variable{}, err
@@ -177,7 +181,10 @@ func (f *Fleet) deleteVariable(ctx context.Context, p claudehub.PersonID, t targ
 		return errNoVariable
 	}
 	return f.changeVariables(ctx, p, t, func(q store.Q) error {
-		return absent(q.DeleteVariable(ctx, p, t.scope, t.name, name), errNoVariable)
+		if err := q.DeleteVariable(ctx, p, t.scope, t.name, name); err != nil {
+			return absent(err, errNoVariable)
+		}
+		return f.note(asActor(ctx, p), q, "variable.delete", t.name, map[string]string{"name": name})
 	})
 }
 
@@ -273,7 +280,10 @@ func (f *Fleet) Reseal(ctx context.Context) (n int, err error) {
 		if err != nil {
 			return err
 		}
-		return q.SetKeysetCheck(ctx, check)
+		if err := q.SetKeysetCheck(ctx, check); err != nil {
+			return err
+		}
+		return f.note(ctx, q, "keyset.rotate", "", map[string]string{"variables": strconv.Itoa(n)})
 	})
 	return n, err
 }

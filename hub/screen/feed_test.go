@@ -117,6 +117,38 @@ func TestSeveralWhoWantASnapshotShareOne(t *testing.T) {
 	})
 }
 
+func TestViewersAreToldWhoWatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWires()
+		feeds, stop := start(t, w)
+		s := testSession()
+		term := newTerminal(feeds, s.ID)
+		w.onAttach = term.answer
+		a := join(t, feeds, s, who(s, "a"))
+		a.drain(t, term)
+		if len(a.state.Watchers) != 0 {
+			t.Fatalf("%+v", a.state)
+		}
+		ada := claudehub.Face{ID: "per_ada", Login: "ada", Name: "Ada"}
+		w.come(s.ID, ada)
+		a.drain(t, term)
+		if got := a.state.Watchers; len(got) != 1 || got[0] != ada {
+			t.Errorf("%+v", got)
+		}
+		w.come(claudehub.NewSessionID(), ada, ada) // of a Session that nobody watches here
+		w.come(s.ID)
+		a.drain(t, term)
+		if len(a.state.Watchers) != 0 || a.snaps != 1 {
+			t.Errorf("%+v, %d snapshots", a.state, a.snaps)
+		}
+		stop()
+		synctest.Wait()
+		if w.presence != nil {
+			t.Error("presence is still followed")
+		}
+	})
+}
+
 func TestTheRunnerThatIsAwayIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWires()

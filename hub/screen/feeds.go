@@ -17,6 +17,10 @@ type Fleet interface {
 	Detach(ctx context.Context, r claudehub.RunnerID, d wire.Detach) error
 	SendInput(ctx context.Context, p claudehub.PersonID, in wire.Input) error
 	SendResize(ctx context.Context, p claudehub.PersonID, r wire.Resize) error
+
+	// Watchers are the people who have a terminal of a Session open, at whichever Hub; OnPresence calls when they are others.
+	Watchers(ctx context.Context, id claudehub.SessionID) []claudehub.Face
+	OnPresence(fn func(claudehub.SessionID)) (stop func())
 }
 
 // Bus is what this room needs from hub/bus.
@@ -89,6 +93,7 @@ func (fs *Feeds) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer close(fs.stopped)
+	defer fs.opt.Fleet.OnPresence(fs.present)()
 	for {
 		select {
 		case f := <-fs.start:
@@ -175,6 +180,19 @@ func (fs *Feeds) Links(id claudehub.SessionID, runner, sandbox claudehub.Link) {
 	if f != nil {
 		f.links(runner, sandbox)
 	}
+}
+
+// present tells all viewers of a Session who else watches.
+func (fs *Feeds) present(id claudehub.SessionID) {
+	fs.mu.Lock()
+	f := fs.feeds[id]
+	fs.mu.Unlock()
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stateLocked()
 }
 
 // Stats reads the counts.

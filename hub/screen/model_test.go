@@ -28,6 +28,8 @@ type wires struct {
 	resizes  []wire.Resize
 	away     bool
 	onAttach func(wire.Attach)
+	people   []claudehub.Face
+	presence func(claudehub.SessionID)
 }
 
 func newWires() *wires { return &wires{subs: map[int]func(string, []byte){}} }
@@ -92,6 +94,32 @@ func (w *wires) SendResize(_ context.Context, _ claudehub.PersonID, r wire.Resiz
 	defer w.mu.Unlock()
 	w.resizes = append(w.resizes, r)
 	return nil
+}
+
+func (w *wires) Watchers(context.Context, claudehub.SessionID) []claudehub.Face {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.people
+}
+
+func (w *wires) OnPresence(fn func(claudehub.SessionID)) (stop func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.presence = fn
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.presence = nil
+	}
+}
+
+// come makes other people watch.
+func (w *wires) come(id claudehub.SessionID, people ...claudehub.Face) {
+	w.mu.Lock()
+	w.people = people
+	fn := w.presence
+	w.mu.Unlock()
+	fn(id)
 }
 
 func (w *wires) attaches() int {
