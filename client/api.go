@@ -115,7 +115,13 @@ func (c *Client) Runners(ctx context.Context) ([]Runner, error) {
 	return list[Runner](ctx, c, "/api/runners")
 }
 
-// Tokens lists this person's API tokens.
+// RevokeRunner ends a Runner's credential at once. Its Sessions stay listed.
+func (c *Client) RevokeRunner(ctx context.Context, id RunnerID) error {
+	return c.call(ctx, http.MethodDelete, "/api/runners"+segment(string(id)), true, nil, nil)
+}
+
+// Tokens lists this person's API tokens. Like all that is about tokens, it is for signed-in people: an API token is
+// refused.
 func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
 	return list[Token](ctx, c, "/api/tokens")
 }
@@ -123,7 +129,7 @@ func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
 // CreateToken makes an API token. It is not tried again by itself: the secret of one whose answer was lost is lost.
 func (c *Client) CreateToken(ctx context.Context, n NewToken) (out MadeToken, err error) {
 	if n.Scopes == nil {
-		n.Scopes = []string{}
+		n.Scopes = []Scope{}
 	}
 	err = c.call(ctx, http.MethodPost, "/api/tokens", false, n, &out)
 	return out, err

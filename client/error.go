@@ -26,6 +26,7 @@ type Status struct {
 	Status     int
 	RetryAfter time.Duration // 0: the Hub named none
 	Request    string        // what the Hub's log calls it
+	Word       string        // of the device flow (RFC 8628), such as authorization_pending
 }
 
 func (s *Status) Error() string {
@@ -79,9 +80,11 @@ func (c *Client) problem(resp *http.Response) error {
 	var p struct {
 		Detail string         `json:"detail"`
 		Code   claudehub.Code `json:"code"`
+		Error  string         `json:"error"`
 	}
 	b, err := io.ReadAll(io.LimitReader(resp.Body, problemLimit))
 	if err == nil && strings.HasPrefix(resp.Header.Get("Content-Type"), "application/problem+json") && json.Unmarshal(b, &p) == nil {
+		cause.Word = printable(p.Error, 64)
 		if slices.Contains(knownCodes, p.Code) {
 			code = p.Code
 		}

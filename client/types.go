@@ -35,6 +35,24 @@ type (
 	Frame = wire.Frame
 	// TerminalState is the Hub's word on a terminal.
 	TerminalState = wire.TerminalState
+	// DeviceRequest asks for a code that a person approves.
+	DeviceRequest = wire.DeviceRequest
+	// DeviceCode is what a device shows, and holds.
+	DeviceCode = wire.DeviceCode
+	// DeviceToken is what an approved device gets.
+	DeviceToken = wire.DeviceToken
+	// Token is an API token as the Hub lists it: never the secret.
+	Token = claudehub.APIToken
+	// Scope is what a token may be used for.
+	Scope = claudehub.Scope
+	// PersonID names a Person.
+	PersonID = claudehub.PersonID
+	// Face is a person as others see them.
+	Face = claudehub.Face
+	// Suggestion is a prompt that a Participant proposes.
+	Suggestion = claudehub.Suggestion
+	// SuggestionID names a Suggestion.
+	SuggestionID = claudehub.SuggestionID
 )
 
 // HubInfo is what a Hub says of itself to everybody.
@@ -47,6 +65,10 @@ type HubInfo struct {
 	Efforts   []string `json:"efforts"`
 	MaxPrompt int      `json:"max_prompt"`
 	SignedIn  bool     `json:"signed_in"`
+	// GitHub is where people sign in, unless the Hub is in local mode.
+	GitHub *struct {
+		URL string `json:"url"`
+	} `json:"github,omitempty"`
 }
 
 // NewSession asks for a Session. The same Request twice gives the same Session; when empty, one is made.
@@ -67,25 +89,15 @@ type Entry struct {
 	Text string    `json:"text,omitempty"`
 }
 
-// Token is an API token as the Hub lists it: never the secret.
-type Token struct {
-	ID       string     `json:"id"`
-	Name     string     `json:"name"`
-	Scopes   []string   `json:"scopes"`
-	Created  time.Time  `json:"created"`
-	Expires  *time.Time `json:"expires,omitempty"`
-	LastUsed *time.Time `json:"last_used,omitempty"`
-}
-
-// NewToken asks for an API token.
+// NewToken asks for an API token. Without an end it lives until it is revoked.
 type NewToken struct {
-	Name    string     `json:"name"`
-	Scopes  []string   `json:"scopes"`
-	Expires *time.Time `json:"expires,omitempty"`
+	Name    string    `json:"name"`
+	Scopes  []Scope   `json:"scopes"`
+	Expires time.Time `json:"expires,omitzero"`
 }
 
 // MadeToken is a new API token. The secret is shown this once.
 type MadeToken struct {
-	Token string `json:"token"`
-	Item  Token  `json:"item"`
+	Token
+	Secret string `json:"token"`
 }

@@ -20,7 +20,7 @@ import (
 // Commands are the verbs for people, to be embedded in the command's own struct. Their Run methods need a
 // context.Context and an *Env bound.
 type Commands struct {
-	Login      LoginCmd      `cmd:"" help:"Sign in to a Hub with an API token. The token is asked for, or read from standard input."`
+	Login      LoginCmd      `cmd:"" help:"Sign in to a Hub: you approve a code in a browser. Or by an API token from standard input."`
 	Logout     LogoutCmd     `cmd:"" help:"Forget the API token of a Hub on this machine."`
 	Sessions   SessionsCmd   `cmd:"" help:"Your Sessions."`
 	Runners    RunnersCmd    `cmd:"" help:"List your Runners."`
@@ -38,8 +38,10 @@ type Env struct {
 	Getenv func(string) string
 	// Transport reaches the Hub another way or with another credential; nil for the usual one.
 	Transport http.RoundTripper
-	// SignIn gets a token by the browser, where the Hub offers that; nil when it does not. It says on out what to do.
-	SignIn func(ctx context.Context, hubURL string, out io.Writer) (token string, err error)
+	// SignIn gets a token from the Hub that c is a client of, and says on out what to do; nil to ask for a token.
+	SignIn func(ctx context.Context, c *client.Client, out io.Writer) (token string, err error)
+	// Browse opens a page in a browser; nil where there is none.
+	Browse func(address string) error
 }
 
 // NewEnv is the Env of this process.
@@ -48,7 +50,9 @@ func NewEnv() *Env {
 	if err != nil {
 		dir = "."
 	}
-	return &Env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Dir: filepath.Join(dir, "claude-hub"), Getenv: os.Getenv}
+	e := &Env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Dir: filepath.Join(dir, "claude-hub"), Getenv: os.Getenv, Browse: browser(os.Getenv)}
+	e.SignIn = e.byBrowser
+	return e
 }
 
 // Target says which Hub is meant.

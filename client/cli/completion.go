@@ -172,6 +172,8 @@ func (e *Env) values(ctx context.Context, w walked, v *kong.Value, last string) 
 		return plain(claudehub.Models)
 	case "effort":
 		return plain(claudehub.Efforts)
+	case "scope":
+		return plain(claudehub.Scopes)
 	}
 	c, err := Target{Hub: w.hub}.orEnv(e).open(e)
 	if err != nil {
@@ -188,10 +190,10 @@ func (t Target) orEnv(e *Env) Target {
 	return t
 }
 
-func plain(all []string) []choice {
+func plain[S ~string](all []S) []choice {
 	out := make([]choice, len(all))
 	for i, s := range all {
-		out[i].word = s
+		out[i].word = string(s)
 	}
 	return out
 }

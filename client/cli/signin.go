@@ -13,11 +13,11 @@ import (
 
 	"golang.org/x/term"
 
+	"claude-hub/client"
 	"claude-hub/internal/claudehub"
 )
 
-// apiToken is what people's scripts present.
-const apiToken claudehub.TokenKind = "chp_"
+const apiToken = claudehub.APITokenKind
 
 // saved is the file that keeps who is signed in where.
 type saved struct {
@@ -90,7 +90,7 @@ func tidy(address string) string { return strings.TrimRight(strings.TrimSpace(ad
 type LoginCmd struct {
 	Target
 	Format
-	WithToken bool `help:"Ask for an API token even where the Hub offers to sign in by the browser."`
+	WithToken bool `help:"Ask for an API token instead of opening the browser."`
 	PlainHTTP bool `name:"plain-http" help:"Allow http:// to a Hub on another machine. Whoever is on the way can read the token."`
 }
 
@@ -107,10 +107,12 @@ func (c *LoginCmd) Run(ctx context.Context, e *Env) error {
 	if address == "" {
 		return claudehub.Errorf(claudehub.Invalid, "Say which Hub: claude-hub login --hub https://your-hub.example.org")
 	}
-	if _, err := e.client(address, "", c.PlainHTTP); err != nil {
+	nobody, err := e.client(address, "", c.PlainHTTP)
+	if err != nil {
 		return err // before anybody types a secret
 	}
-	token, err := c.token(ctx, e, address)
+	defer nobody.Close()
+	token, err := c.token(ctx, e, nobody)
 	if err != nil {
 		return err
 	}
@@ -133,15 +135,15 @@ func (c *LoginCmd) Run(ctx context.Context, e *Env) error {
 	})
 }
 
-func (c *LoginCmd) token(ctx context.Context, e *Env, address string) (string, error) {
+func (c *LoginCmd) token(ctx context.Context, e *Env, hub *client.Client) (string, error) {
 	in, tty := terminal(e.In)
 	var text string
 	var err error
 	switch {
 	case tty && e.SignIn != nil && !c.WithToken:
-		text, err = e.SignIn(ctx, address, e.Err)
+		text, err = e.SignIn(ctx, hub, e.Err)
 	case tty:
-		fmt.Fprintf(e.Err, "API token for %s (make one in the Hub's Settings; it is not shown): ", address)
+		fmt.Fprintf(e.Err, "API token for %s (make one in the Hub's Settings; it is not shown): ", hub.URL())
 		text, err = readSecret(ctx, in)
 		fmt.Fprintln(e.Err)
 	default:
@@ -185,7 +187,10 @@ func readSecret(ctx context.Context, in *os.File) (string, error) {
 }
 
 // LogoutCmd forgets a token.
-type LogoutCmd struct{ Target }
+type LogoutCmd struct {
+	Target
+	Format
+}
 
 // Run forgets; the token itself is good until it is revoked.
 func (c *LogoutCmd) Run(e *Env) error {
@@ -207,6 +212,8 @@ func (c *LogoutCmd) Run(e *Env) error {
 	if err := e.save(s); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(e.Out, "Forgot the token of %s. It is good until you revoke it in the Hub's Settings.\n", address)
-	return err
+	return c.print(e, map[string]string{"forgot": address}, func() error {
+		_, err := fmt.Fprintf(e.Out, "Forgot the token of %s. It is good until you revoke it in the Hub's Settings.\n", address)
+		return err
+	})
 }

@@ -33,7 +33,7 @@ func (t *TokensListCmd) Run(ctx context.Context, e *Env) error {
 	defer c.Close()
 	all, err := c.Tokens(ctx)
 	if err != nil {
-		return err
+		return inBrowser(c, err)
 	}
 	return t.print(e, items[client.Token]{all}, func() error {
 		if len(all) == 0 {
@@ -42,21 +42,37 @@ func (t *TokensListCmd) Run(ctx context.Context, e *Env) error {
 		}
 		rows := [][]string{{"ID", "NAME", "SCOPES", "CREATED", "LAST USED", "EXPIRES"}}
 		for _, k := range all {
-			rows = append(rows, []string{k.ID, k.Name, strings.Join(k.Scopes, ","), ago(k.Created), agoOr(k.LastUsed, "never"), date(k.Expires)})
+			rows = append(rows, []string{k.ID, k.Name, scopes(k.Scopes), ago(k.Created), agoOr(k.LastUsed, "never"), date(k.Expires)})
 		}
 		return table(e.Out, 2, rows)
 	})
 }
 
-func agoOr(t *time.Time, none string) string {
-	if t == nil || t.IsZero() {
-		return none
+// inBrowser: a token makes no tokens, so what this program is signed in with may be refused here.
+func inBrowser(c *client.Client, err error) error {
+	if claudehub.CodeOf(err) != claudehub.Forbidden {
+		return err
 	}
-	return ago(*t)
+	return claudehub.WithCause(claudehub.Forbidden, err, "%s Tokens are listed, made and ended at %s/settings.", claudehub.MessageOf(err), c.URL())
 }
 
-func date(t *time.Time) string {
-	if t == nil || t.IsZero() {
+func scopes(all []client.Scope) string {
+	out := make([]string, len(all))
+	for i, s := range all {
+		out[i] = string(s)
+	}
+	return strings.Join(out, ",")
+}
+
+func agoOr(t time.Time, none string) string {
+	if t.IsZero() {
+		return none
+	}
+	return ago(t)
+}
+
+func date(t time.Time) string {
+	if t.IsZero() {
 		return "never"
 	}
 	return t.Local().Format("2006-01-02 15:04")
@@ -66,9 +82,9 @@ func date(t *time.Time) string {
 type TokensNewCmd struct {
 	Target
 	Format
-	Name    string   `arg:"" help:"What it is for."`
-	Scopes  []string `help:"What it may do." placeholder:"SCOPE" sep:","`
-	Expires string   `help:"When it ends: 30d, 12h, or 2026-12-31." placeholder:"WHEN"`
+	Name    string         `arg:"" help:"What it is for."`
+	Scopes  []client.Scope `help:"What it may do: sessions:read, sessions:drive, environments, runners." placeholder:"SCOPE" sep:"," required:"" complete:"scope"`
+	Expires string         `help:"When it ends: 30d, 12h, or 2026-12-31; a year away at most. Without it, it lives until it is revoked." placeholder:"WHEN"`
 }
 
 // Run makes it. The secret is alone on standard output, for a pipe.
@@ -84,21 +100,20 @@ func (t *TokensNewCmd) Run(ctx context.Context, e *Env) error {
 	defer c.Close()
 	made, err := c.CreateToken(ctx, client.NewToken{Name: t.Name, Scopes: t.Scopes, Expires: expires})
 	if err != nil {
-		return err
+		return inBrowser(c, err)
 	}
 	return t.print(e, made, func() error {
-		fmt.Fprintf(e.Err, "Made %s (%s). This is the only time it is shown:\n", clean(made.Item.ID), clean(made.Item.Name))
-		_, err := fmt.Fprintln(e.Out, clean(made.Token))
+		fmt.Fprintf(e.Err, "Made %s (%s). This is the only time it is shown:\n", clean(made.ID), clean(made.Name))
+		_, err := fmt.Fprintln(e.Out, clean(made.Secret))
 		return err
 	})
 }
 
-// when reads a moment in the future; nil for none.
-func when(s string, now time.Time) (*time.Time, error) {
+// when reads a moment in the future; the zero time for none.
+func when(s string, now time.Time) (at time.Time, err error) {
 	if s == "" {
-		return nil, nil
+		return at, nil
 	}
-	var at time.Time
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		if n, err := strconv.Atoi(days); err == nil && n > 0 && n <= 36500 {
 			at = now.AddDate(0, 0, n)
@@ -111,9 +126,9 @@ func when(s string, now time.Time) (*time.Time, error) {
 		at = full
 	}
 	if !at.After(now) {
-		return nil, claudehub.Errorf(claudehub.Invalid, "%q is no time in the future. Use something like 30d, 12h or 2026-12-31.", clean(s))
+		return at, claudehub.Errorf(claudehub.Invalid, "%q is no time in the future. Use something like 30d, 12h or 2026-12-31.", clean(s))
 	}
-	return &at, nil
+	return at, nil
 }
 
 // TokensRevokeCmd ends a token.
@@ -132,7 +147,7 @@ func (t *TokensRevokeCmd) Run(ctx context.Context, e *Env) error {
 	defer c.Close()
 	all, err := c.Tokens(ctx)
 	if err != nil {
-		return err
+		return inBrowser(c, err)
 	}
 	k, err := pick("API token", t.Token, all, tokenID, tokenName)
 	if err != nil {
