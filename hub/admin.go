@@ -31,38 +31,59 @@ func OpenAdmin(ctx context.Context, cfg Store, log *slog.Logger) (*Admin, error)
 // Close closes the database.
 func (a *Admin) Close() { a.parts.Close() }
 
+// reached is how the Hub is reached; url, when it is not empty, is the caller's word for it.
+func (a *Admin) reached(url string) (Running, error) {
+	r, known := LastRunning(a.cfg.Data)
+	if url != "" {
+		r.URL = url
+	} else if !known {
+		return r, claudehub.Errorf(claudehub.Invalid,
+			"It is not known where the Hub with the data directory %s is reached, since it has not run yet. Start it, or say it with --public-url.", a.cfg.Data)
+	}
+	return r, nil
+}
+
 // SignInLink makes a link that signs the local person in, once. Without a URL it is the one that the Hub last had.
 func (a *Admin) SignInLink(ctx context.Context, url string) (string, error) {
-	if url == "" {
-		url = Address(a.cfg.Data)
+	r, err := a.reached(url)
+	if err != nil {
+		return "", err
 	}
-	if url == "" {
-		return "", claudehub.Errorf(claudehub.Invalid,
-			"It is not known where the Hub with the data directory %s is reached, since it has not run yet. Start it, or say it with --public-url.", a.cfg.Data)
+	if r.Mode == modeGitHub {
+		return "", claudehub.Errorf(claudehub.Invalid, "People sign in to this Hub with GitHub, at %s, and not by links.", r.URL)
 	}
 	t, err := a.parts.fleet.SignInLink(ctx)
 	if err != nil {
 		return "", err
 	}
-	return signInLink(url, t), nil
+	return signInLink(r.URL, t), nil
 }
 
 // AddRunner enrols a Runner of the local person.
 func (a *Admin) AddRunner(ctx context.Context, name string) (claudehub.Token, error) {
-	p, err := a.parts.fleet.LocalPerson(ctx)
+	p, err := a.localPerson(ctx)
 	if err != nil {
 		return claudehub.Token{}, err
 	}
-	_, t, err := a.parts.fleet.AddRunner(ctx, p.ID, name)
+	_, t, err := a.parts.fleet.AddRunner(ctx, p, name)
 	return t, err
 }
 
 // NewRunnerToken makes another token for a Runner of the local person; the old one is good no more.
 func (a *Admin) NewRunnerToken(ctx context.Context, name string) (claudehub.Token, error) {
-	p, err := a.parts.fleet.LocalPerson(ctx)
+	p, err := a.localPerson(ctx)
 	if err != nil {
 		return claudehub.Token{}, err
 	}
-	_, t, err := a.parts.fleet.NewRunnerToken(ctx, p.ID, name)
+	_, t, err := a.parts.fleet.NewRunnerToken(ctx, p, name)
 	return t, err
+}
+
+func (a *Admin) localPerson(ctx context.Context) (claudehub.PersonID, error) {
+	if r, _ := LastRunning(a.cfg.Data); r.Mode == modeGitHub {
+		return "", claudehub.Errorf(claudehub.Invalid, "A Runner of this Hub belongs to a person who signs in with GitHub, and that person pairs it: "+
+			"run `claude-hub-runner pair --hub %s` on the Runner's machine.", r.URL)
+	}
+	p, err := a.parts.fleet.LocalPerson(ctx)
+	return p.ID, err
 }

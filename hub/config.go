@@ -21,9 +21,11 @@ const maxNotice = 300 // characters
 // the file are the flags' names.
 type Config struct {
 	Store
+	GitHub
+	Reach
 
-	Listen        string `help:"Address for browsers and Runners. Only loopback, since people sign in by links that this machine prints." default:"127.0.0.1:8080" env:"CLAUDE_HUB_LISTEN" placeholder:"HOST:PORT"`
-	PublicURL     string `help:"Where browsers reach the Hub, if that is not the listen address: https://hub.example.org." env:"CLAUDE_HUB_PUBLIC_URL" placeholder:"URL"`
+	Listen        string `help:"Address for browsers and Runners. Beyond loopback only with sign-in by GitHub, and with TLS." default:"127.0.0.1:8080" env:"CLAUDE_HUB_LISTEN" placeholder:"HOST:PORT"`
+	PublicURL     string `help:"Where browsers reach the Hub, if that is not the listen address: https://hub.example.org. GitHub sends people back there." env:"CLAUDE_HUB_PUBLIC_URL" placeholder:"URL"`
 	Notice        string `help:"A line that every page shows." env:"CLAUDE_HUB_NOTICE"`
 	MetricsListen string `help:"Address for Prometheus, on loopback. Off when empty." env:"CLAUDE_HUB_METRICS_LISTEN" placeholder:"HOST:PORT"`
 	LogLevel      string `help:"debug, info, warn or error." default:"info" env:"CLAUDE_HUB_LOG_LEVEL"`
@@ -85,7 +87,11 @@ func (c Config) Check() error {
 	if _, err := c.Level(); err != nil {
 		return err
 	}
-	for _, check := range []func() error{c.checkListen, c.checkMetrics, c.checkPublicURL, c.checkNotice} {
+	checks := []func() error{
+		c.checkListen, c.checkMetrics, c.checkPublicURL, c.checkNotice, c.GitHub.check, c.Reach.check,
+		c.checkSignIn, c.checkNames, c.checkOutside,
+	}
+	for _, check := range checks {
 		if err := check(); err != nil {
 			return err
 		}
@@ -94,14 +100,8 @@ func (c Config) Check() error {
 }
 
 func (c Config) checkListen() error {
-	loopback, err := onLoopback(c.Listen)
-	switch {
-	case err != nil:
+	if _, err := onLoopback(c.Listen); err != nil {
 		return claudehub.Errorf(claudehub.Invalid, "%q is no address to listen on (--listen): it looks like 127.0.0.1:8080.", c.Listen)
-	case !loopback:
-		return claudehub.Errorf(claudehub.Invalid, "The Hub does not listen on %s. People sign in by links that this machine prints (local mode), "+
-			"and that is only safe where this machine alone can reach the Hub: listen on 127.0.0.1 or [::1]. "+
-			"To reach it from elsewhere, forward the port over SSH, or put a proxy with HTTPS before it and name it with --public-url.", c.Listen)
 	}
 	return nil
 }
@@ -164,6 +164,3 @@ func (c Config) Level() (slog.Level, error) {
 	}
 	return l, nil
 }
-
-// TLS tells whether browsers reach the Hub by https.
-func (c Config) TLS() bool { return strings.HasPrefix(c.PublicURL, "https://") }

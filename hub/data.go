@@ -11,7 +11,7 @@ import (
 	"claude-hub/internal/claudehub"
 )
 
-// addressFile is where a running Hub writes how it is reached, for `claude-hub sign-in-link`.
+// addressFile is where a running Hub writes how it is reached, for the commands beside it.
 const addressFile = "address"
 
 // prepareData makes the data directory, for this user alone.
@@ -62,19 +62,62 @@ func badData(dir string, err error) error {
 	return claudehub.WithCause(claudehub.Invalid, err, "The data directory %s is of no use: %s. Mend that, or choose another with --data.", dir, why)
 }
 
-// writeAddress notes how the Hub is reached.
-func writeAddress(dir, url string) error {
-	if err := os.WriteFile(filepath.Join(dir, addressFile), []byte(url+"\n"), 0o600); err != nil {
+// Running is how the Hub with a data directory is reached, or was last.
+type Running struct {
+	URL string // by browsers
+	// Mode is local or github: how people sign in.
+	Mode string
+	// Listener is scheme and address of the socket itself, for who asks from this machine.
+	Listener string
+}
+
+// The modes, as the API calls them too.
+const (
+	modeLocal  = "local"
+	modeGitHub = "github"
+)
+
+// note writes down how the Hub is reached, a line each.
+func (r Running) note(dir string) error {
+	text := strings.Join([]string{r.URL, r.Mode, r.Listener}, "\n") + "\n"
+	if err := writeWhole(filepath.Join(dir, addressFile), []byte(text)); err != nil {
 		return badData(dir, err)
 	}
 	return nil
 }
 
-// Address is how the Hub with that data directory is reached, or was last; "" when that is not known.
-func Address(dir string) string {
+// LastRunning reads what the Hub noted; false when it has not run yet.
+func LastRunning(dir string) (Running, bool) {
 	b, err := os.ReadFile(filepath.Join(dir, addressFile))
 	if err != nil {
-		return ""
+		return Running{}, false
 	}
-	return strings.TrimSpace(string(b))
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	r := Running{URL: lines[0], Mode: modeLocal, Listener: lines[0]} // an older Hub noted the URL alone
+	if len(lines) >= 3 {
+		r.Mode, r.Listener = lines[1], lines[2]
+	}
+	return r, r.URL != ""
+}
+
+// Address is how the Hub with that data directory is reached, or was last; "" when that is not known.
+func Address(dir string) string {
+	r, _ := LastRunning(dir)
+	return r.URL
+}
+
+// writeWhole puts a file there for this user alone, whole or not at all.
+func writeWhole(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
 }

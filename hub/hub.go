@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -16,7 +15,6 @@ import (
 	"claude-hub/hub/secret"
 	"claude-hub/hub/store"
 	"claude-hub/hub/web"
-	"claude-hub/internal/claudehub"
 )
 
 const openLimit = 2 * time.Minute // for the database, with migrations, and the bus
@@ -30,6 +28,8 @@ type Hub struct {
 	feeds   *screen.Feeds
 	metrics *web.Metrics
 	handler http.Handler
+	secured secured
+	forget  func() // lets go of connections to GitHub
 }
 
 // New builds a Hub. It ends with Run, or with Close if it is never run.
@@ -44,7 +44,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger) (*Hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Hub{cfg: cfg, log: log, unlock: unlock, metrics: web.NewMetrics()}
+	h := &Hub{cfg: cfg, log: log, unlock: unlock, metrics: web.NewMetrics(), forget: func() {}}
 	if err := h.build(ctx); err != nil {
 		h.Close()
 		return nil, err
@@ -60,10 +60,21 @@ func (h *Hub) build(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	h.parts.fleet = h.parts.withSecrets(secrets)
+	if h.secured, err = tlsFor(h.cfg, h.log); err != nil {
+		return err
+	}
+	opt := fleet.Options{Secrets: secrets}
+	if h.forget, err = h.cfg.signIn(&opt); err != nil {
+		return err
+	}
+	h.parts.fleet = h.parts.withOptions(opt)
+	proxies, err := h.cfg.proxies()
+	if err != nil {
+		return err
+	}
 	h.feeds = screen.New(screen.Options{Fleet: h.parts.fleet, Bus: h.parts.bus, Log: h.log})
 	h.handler, err = web.New(web.Options{Fleet: h.parts.fleet, Feeds: h.feeds, Log: h.log, PublicURL: h.cfg.PublicURL,
-		TLS: h.cfg.TLS(), Notice: h.cfg.Notice, Version: h.cfg.Version, Dev: h.cfg.Dev, Metrics: h.metrics})
+		TLS: h.cfg.TLS(), TrustedProxies: proxies, Notice: h.cfg.Notice, Version: h.cfg.Version, Dev: h.cfg.Dev, Metrics: h.metrics})
 	return err
 }
 
@@ -81,14 +92,24 @@ func (h *Hub) Run(ctx context.Context, ln net.Listener) error {
 	// The inner parts go on while requests finish, and end after them.
 	inner, stopInner := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopInner()
-	g.Go(func() error { return h.parts.fleet.Run(inner) })
+	// The fleet writes its last lines of the audit log when it ends, and the head is kept after those.
+	audit, stopAudit := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopAudit()
+	g.Go(func() error {
+		defer stopAudit()
+		return h.parts.fleet.Run(inner)
+	})
 	g.Go(func() error { return h.feeds.Run(inner) })
+	g.Go(func() error { return newHeadKeeper(h.parts.fleet, h.cfg.Data, h.log).run(audit) })
 	g.Go(func() error {
 		defer stopInner()
-		return web.Serve(ctx, ln, h.handler, nil, h.log)
+		return web.Serve(ctx, ln, h.handler, h.secured.conf, h.log)
 	})
 	if h.cfg.MetricsListen != "" {
 		g.Go(func() error { return h.serveMetrics(ctx) })
+	}
+	if h.cfg.httpAddress() != "" {
+		g.Go(func() error { return h.servePlain(ctx, h.secured.plain(sendOn(h.URL(ln.Addr())))) })
 	}
 	h.log.Info("the Hub serves", "url", h.URL(ln.Addr()), "version", h.cfg.Version, "keyset", h.cfg.keyset())
 	err := g.Wait()
@@ -105,7 +126,7 @@ func (h *Hub) ready(ctx context.Context, addr net.Addr) error {
 	if err := h.parts.fleet.Recover(ctx); err != nil {
 		return err
 	}
-	return writeAddress(h.cfg.Data, h.URL(addr))
+	return h.running(addr).note(h.cfg.Data)
 }
 
 func (h *Hub) serveMetrics(ctx context.Context) error {
@@ -118,41 +139,26 @@ func (h *Hub) serveMetrics(ctx context.Context) error {
 	return web.Serve(ctx, ln, mux, nil, h.log)
 }
 
+// servePlain answers plain HTTP, where ACME asks, and browsers that nobody told of https.
+func (h *Hub) servePlain(ctx context.Context, handler http.Handler) error {
+	ln, err := Listen(ctx, h.cfg.httpAddress())
+	if err != nil {
+		return err
+	}
+	return web.Serve(ctx, ln, handler, nil, h.log)
+}
+
 // Close ends the parts of a Hub that does not run. It may be called again.
 func (h *Hub) Close() {
 	if h.parts != nil {
 		h.parts.Close()
 		h.parts = nil
 	}
+	h.forget()
 	if h.unlock != nil {
 		h.unlock()
 		h.unlock = nil
 	}
-}
-
-// URL is how browsers reach the Hub that listens on an address.
-func (h *Hub) URL(addr net.Addr) string {
-	if h.cfg.PublicURL != "" {
-		return strings.TrimRight(h.cfg.PublicURL, "/")
-	}
-	return "http://" + addr.String()
-}
-
-// SignInLink makes a link that signs the local person in, once. Whoever sees it can have another made beside the Hub.
-func (h *Hub) SignInLink(ctx context.Context, addr net.Addr) (string, error) {
-	if err := writeAddress(h.cfg.Data, h.URL(addr)); err != nil {
-		return "", err
-	}
-	t, err := h.parts.fleet.SignInLink(ctx)
-	if err != nil {
-		return "", err
-	}
-	return signInLink(h.URL(addr), t), nil
-}
-
-// signInLink has the token behind the #, which no browser sends, so that it is in no server's log.
-func signInLink(url string, t claudehub.Token) string {
-	return strings.TrimRight(url, "/") + "/sign-in#" + t.Reveal()
 }
 
 // parts are what both a Hub and the commands beside it need.
@@ -163,9 +169,14 @@ type parts struct {
 	log   *slog.Logger
 }
 
+// withOptions is a fleet on the same database and bus.
+func (p *parts) withOptions(opt fleet.Options) *fleet.Fleet {
+	return fleet.New(p.store, p.bus, p.log, opt)
+}
+
 // withSecrets is a fleet that can read and write Variables.
 func (p *parts) withSecrets(box *secret.Box) *fleet.Fleet {
-	return fleet.New(p.store, p.bus, p.log, fleet.Options{Secrets: box})
+	return p.withOptions(fleet.Options{Secrets: box})
 }
 
 func openParts(ctx context.Context, cfg Store, log *slog.Logger) (*parts, error) {

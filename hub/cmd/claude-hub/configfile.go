@@ -44,6 +44,9 @@ func (configFile) BeforeResolve(app *kong.Kong, ctx *kong.Context, trace *kong.P
 // flagNames are those that a file may set: the environment knows the same.
 func flagNames(n *kong.Node) []string {
 	var names []string
+	if n.Group != nil && n.Group.Key == people {
+		return nil // the file is the Hub's
+	}
 	for _, f := range n.Flags {
 		if len(f.Envs) > 0 && f.Name != "config" {
 			names = append(names, f.Name)
@@ -75,8 +78,11 @@ func readConfig(path string, known []string) (map[string]string, error) {
 	values := map[string]string{}
 	for key, v := range raw {
 		name := strings.ReplaceAll(key, "_", "-")
-		text, ok := v.(string)
+		text, ok := textOf(v)
 		switch {
+		case name == "github-client-secret":
+			return nil, claudehub.Errorf(claudehub.Invalid, "The configuration file %s holds GitHub's client secret. Move it to a file of its own, which %q names.",
+				path, "github-client-secret-file")
 		case !slices.Contains(known, name):
 			return nil, claudehub.Errorf(claudehub.Invalid, "The configuration file %s sets %q, which is not known. Known are %s.",
 				path, key, strings.Join(known, ", "))
@@ -86,4 +92,20 @@ func readConfig(path string, known []string) (map[string]string, error) {
 		values[name] = text
 	}
 	return values, nil
+}
+
+// textOf is a text, or several of them as a flag takes them.
+func textOf(v any) (string, bool) {
+	list, ok := v.([]any)
+	if !ok {
+		text, ok := v.(string)
+		return text, ok
+	}
+	texts := make([]string, len(list))
+	for i, e := range list {
+		if texts[i], ok = e.(string); !ok {
+			return "", false
+		}
+	}
+	return strings.Join(texts, ","), true
 }

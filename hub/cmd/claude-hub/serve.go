@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime/debug"
+	"strings"
 
 	"claude-hub/hub"
 )
@@ -22,6 +24,7 @@ func (s *serveCmd) Run(ctx context.Context, out output, logs logTo) error {
 	}
 	debug.SetGCPercent(garbagePercent)
 	s.Version = version
+	s.ClientSecret = secretFromEnvironment()
 	log := newLog(logs, level)
 	h, err := hub.New(ctx, s.Config, log)
 	if err != nil {
@@ -33,13 +36,23 @@ func (s *serveCmd) Run(ctx context.Context, out output, logs logTo) error {
 		return err
 	}
 	debug.FreeOSMemory() // what building took, and serving does not need
-	link, err := h.SignInLink(ctx, ln.Addr())
+	lines, err := h.Welcome(ctx, ln.Addr())
 	if err != nil {
 		h.Close()
 		ln.Close()
 		return err
 	}
 	// The listener is open: who follows the link at once waits, and is not refused.
-	fmt.Fprintln(out, "Sign in:", link)
+	for _, line := range lines {
+		fmt.Fprintln(out, line)
+	}
 	return h.Run(ctx, ln)
+}
+
+// secretFromEnvironment takes the client secret out of the environment, so that no process that is started from here
+// has it.
+func secretFromEnvironment() hub.Secret {
+	text := strings.TrimSpace(os.Getenv(hub.SecretEnv))
+	_ = os.Unsetenv(hub.SecretEnv) // of a name that is fine
+	return hub.NewSecret(text)
 }
