@@ -222,11 +222,11 @@ func (s *session) backUp(ctx context.Context) {
 	}
 }
 
-func (s *session) launch(ctx context.Context, d wire.DesiredSession, token claude.Token, resume bool) claude.Launch {
+func (s *session) launch(ctx context.Context, d wire.DesiredSession, token claude.Token, baseURL string, resume bool) claude.Launch {
 	return claude.Launch{
 		Program: guestProgram + "/claude", SessionID: s.facts().ClaudeID, Resume: resume, Model: d.Model, Effort: d.Effort,
 		Plugins: []string{guestMod + "/hub-report"}, ConfigDir: guestConfig, SpoolDir: guestReport,
-		Token: token, BaseURL: s.on.cfg.AnthropicURL, Env: s.environ(ctx, d),
+		Token: token, BaseURL: baseURL, Env: s.environ(ctx, d),
 	}
 }
 
@@ -234,9 +234,13 @@ func (s *session) launch(ctx context.Context, d wire.DesiredSession, token claud
 func (s *session) startClaude(ctx context.Context, d wire.DesiredSession, token claude.Token, resume bool) error {
 	s.readReports(ctx, nil, maxAtEnd)
 	s.settle(ctx)
-	argv, env := s.launch(ctx, d, token, resume).Command()
+	baseURL, err := s.baseURL(ctx)
+	if err != nil {
+		return err
+	}
+	argv, env := s.launch(ctx, d, token, baseURL, resume).Command()
 	life := claudehub.NewNonce()
-	err := s.step(ctx, claudehub.PhaseStarting, stepTerminal, terminalLimit, func(ctx context.Context, _ func(string, float64)) error {
+	err = s.step(ctx, claudehub.PhaseStarting, stepTerminal, terminalLimit, func(ctx context.Context, _ func(string, float64)) error {
 		// Written down first: a Runner that is killed from here on finds the life, or finds nothing there.
 		if err := s.learn(ctx, func(l *Local) { l.Life, l.Model, l.Effort = life, d.Model, d.Effort }); err != nil {
 			return err

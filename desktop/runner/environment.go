@@ -37,7 +37,7 @@ func (s *session) enterSandbox(ctx context.Context, d wire.DesiredSession, progr
 		}
 		spec := sandbox.Spec{
 			ID: s.box(), Image: image, Mounts: s.mounts(program), Limits: limits,
-			Network: sandbox.Network{Policy: recipe.Network, Allow: recipe.Allow},
+			Network: sandbox.Network{Policy: recipe.Network, Allow: recipe.Allow}, Relay: s.on.cfg.relay(),
 		}
 		err = s.inPlace(ctx, func() error { return s.startSandbox(ctx, spec, env) })
 		if err == nil || try == tries || !s.collected(ctx, image) {

@@ -91,7 +91,7 @@ func (l *tokenLoop) step(ctx context.Context) error {
 		l.again = time.Time{}
 		return l.reload(ctx)
 	case h.off != nil, !h.works:
-		return nil
+		return nil //nolint:nilerr // it was said, and is waited out
 	}
 	l.again, l.refused = time.Time{}, 0
 	if err := l.settle(ctx, h); err != nil {
@@ -113,7 +113,12 @@ func (l *tokenLoop) say(ctx context.Context, h held) error {
 		return nil
 	}
 	return l.store.locked(ctx, func() error {
-		return writeJSON(l.store.refusal(), Refusal{At: now(), Why: claudehub.MessageOf(h.off), Token: mark(h.last)})
+		said := Refusal{At: now(), Why: claudehub.MessageOf(h.off), Token: mark(h.last)}
+		var before Refusal
+		if readJSON(l.store.refusal(), &before) == nil && before.Token == said.Token {
+			said.At = before.At // since when it is so
+		}
+		return writeJSON(l.store.refusal(), said)
 	})
 }
 

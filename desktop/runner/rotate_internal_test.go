@@ -136,7 +136,7 @@ func TestRotation(t *testing.T) {
 // modes sees to it that nobody else reads what is kept.
 func modes(t *testing.T, dir string) {
 	t.Helper()
-	err := filepath.Walk(filepath.Join(dir), func(path string, info os.FileInfo, err error) error {
+	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
 		if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s has mode %o", path, info.Mode().Perm())
 		}
