@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"claude-hub/hub/github"
 	"claude-hub/hub/store"
@@ -49,3 +50,32 @@ func (f *Fleet) KeepToken(ctx context.Context, p claudehub.PersonID, t github.To
 
 // ErrNoLink is what every link that lets nobody in is answered with.
 var ErrNoLink = errNoLink
+
+// RecheckDue asks once about everybody who is due.
+func (f *Fleet) RecheckDue(ctx context.Context, b *Backoff) error { return f.recheckDue(ctx, b) }
+
+// Backoff is how long GitHub is left alone.
+type Backoff = backoff
+
+// Away tells whether GitHub is left alone.
+func (b *Backoff) Away(now time.Time) bool { return b.away(now) }
+
+// ClaimLife is how long a Hub that was killed keeps the others from asking.
+const ClaimLife = claimLife
+
+// GitHubToken is the token to ask with for a person.
+func (f *Fleet) GitHubToken(ctx context.Context, p claudehub.PersonID) (github.Token, bool, error) {
+	return f.githubToken(ctx, f.st.Read(), p)
+}
+
+// UserCode reads what a person typed, and NewUserCode makes what they are to type.
+var (
+	UserCode    = userCode
+	NewUserCode = newUserCode
+)
+
+// The bounds of devices.
+const (
+	MaxDevices     = maxDevices
+	MaxDevicesFrom = maxDevicesFrom
+)

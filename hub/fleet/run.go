@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"claude-hub/hub/store"
@@ -17,8 +18,8 @@ const (
 	deletedKept = time.Hour
 )
 
-// Run looks after what only time changes: prompts that expire, links that went silent, sign-ins that are over. It
-// returns when ctx ends.
+// Run looks after what only time changes: prompts that expire, links that went silent, sign-ins that are over,
+// people whom GitHub has to be asked about again. It returns when ctx ends.
 func (f *Fleet) Run(ctx context.Context) error {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
@@ -26,6 +27,11 @@ func (f *Fleet) Run(ctx context.Context) error {
 	defer daily.Stop()
 	defer f.stopPresence()
 	f.listenToHubs()
+	var loops sync.WaitGroup
+	defer loops.Wait()
+	if !f.Local() {
+		loops.Go(func() { f.recheckLoop(ctx) })
+	}
 	f.tidy(ctx)
 	for {
 		select {

@@ -14,10 +14,7 @@ func (f *Fleet) AddRunner(ctx context.Context, owner claudehub.PersonID, name st
 		return claudehub.Runner{}, claudehub.Token{}, claudehub.Errorf(claudehub.Invalid,
 			"A Runner's name is one line of 1 to %d characters.", claudehub.MaxTitle)
 	}
-	now := f.now()
-	token := claudehub.NewToken(claudehub.RunnerToken)
-	r := claudehub.Runner{ID: claudehub.NewRunnerID(), Owner: owner, Name: name, Created: now,
-		Link: claudehub.Link{State: claudehub.LinkDown, Since: now}, Machine: tidyMachine(claudehub.Machine{})}
+	token, r := claudehub.NewToken(claudehub.RunnerToken), newRunner(owner, name, f.now())
 	err := f.st.Write(ctx, func(q store.Q) error {
 		if err := q.AddRunner(ctx, r, token.Hash()); err != nil {
 			return err
@@ -32,6 +29,11 @@ func (f *Fleet) AddRunner(ctx context.Context, owner claudehub.PersonID, name st
 	}
 	f.runnerChanged(r)
 	return r, token, nil
+}
+
+func newRunner(owner claudehub.PersonID, name string, now time.Time) claudehub.Runner {
+	return claudehub.Runner{ID: claudehub.NewRunnerID(), Owner: owner, Name: name, Created: now,
+		Link: claudehub.Link{State: claudehub.LinkDown, Since: now}, Machine: tidyMachine(claudehub.Machine{})}
 }
 
 func nameTaken(name string) error {
@@ -57,6 +59,7 @@ func (f *Fleet) NewRunnerToken(ctx context.Context, owner claudehub.PersonID, na
 	if err != nil {
 		return claudehub.Runner{}, claudehub.Token{}, err
 	}
+	f.tell(r.ID, Revoked, nil) // who has the old token
 	return r.Runner, token, nil
 }
 

@@ -90,16 +90,8 @@ func (f *Fleet) CreateAPIToken(ctx context.Context, p claudehub.PersonID, name s
 
 // addToken stores a token that was found valid, if the person has room for one more.
 func (f *Fleet) addToken(ctx context.Context, q store.Q, p claudehub.PersonID, t claudehub.APIToken) (claudehub.APIToken, claudehub.Token, error) {
-	if err := q.LockPerson(ctx, p); err != nil {
+	if err := roomForToken(ctx, q, p); err != nil {
 		return t, claudehub.Token{}, err
-	}
-	all, err := q.APITokens(ctx, p)
-	if err != nil {
-		return t, claudehub.Token{}, err
-	}
-	if len(all) >= claudehub.MaxTokens {
-		return t, claudehub.Token{}, claudehub.Errorf(claudehub.TooMany,
-			"You have %d API tokens, which is the most. Revoke one that you do not need, in the Hub's settings.", len(all))
 	}
 	token := claudehub.NewToken(claudehub.APITokenKind)
 	t.ID, t.Created = "tok_"+claudehub.NewNonce(), f.now()
@@ -107,6 +99,18 @@ func (f *Fleet) addToken(ctx context.Context, q store.Q, p claudehub.PersonID, t
 		return t, claudehub.Token{}, err
 	}
 	return t, token, f.note(ctx, q, "token.create", t.ID, tokenDetail(t))
+}
+
+// roomForToken counts while nobody else does.
+func roomForToken(ctx context.Context, q store.Q, p claudehub.PersonID) error {
+	if err := q.LockPerson(ctx, p); err != nil {
+		return err
+	}
+	all, err := q.APITokens(ctx, p)
+	if err == nil && len(all) >= claudehub.MaxTokens {
+		err = claudehub.Errorf(claudehub.TooMany, "You have %d API tokens, which is the most. Revoke one that you do not need, in the Hub's settings.", len(all))
+	}
+	return err
 }
 
 func tokenDetail(t claudehub.APIToken) map[string]string {

@@ -68,6 +68,13 @@ func (q Q) PersonByLogin(ctx context.Context, login string) (claudehub.Person, e
 	return q.onePerson(ctx, `SELECT `+personColumns+` FROM people WHERE login = ?`, login)
 }
 
+// LockIdentity keeps other writers from a person and from whoever has the login, until the transaction ends. It is the
+// first thing where a login may change hands, and the order is always the same: so no two writers wait for each other.
+func (q Q) LockIdentity(ctx context.Context, github int64, login string) error {
+	var found []claudehub.PersonID
+	return q.all(ctx, &found, `SELECT id FROM people WHERE github = ? OR lower(login) = lower(?) ORDER BY id`+q.row, github, login)
+}
+
 // LockPersonByGitHub finds a person by GitHub's numeric id, and keeps other writers from them until the transaction ends.
 func (q Q) LockPersonByGitHub(ctx context.Context, id int64) (claudehub.Person, error) {
 	return q.onePerson(ctx, `SELECT `+personColumns+` FROM people WHERE github = ? AND github <> 0`+q.row, id)
