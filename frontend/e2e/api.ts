@@ -68,8 +68,12 @@ export class Api {
     return (await this.call<{ items: T[] }>('GET', path)).items;
   }
 
+  runners(): Promise<Runner[]> {
+    return this.items('/runners');
+  }
+
   async runner(): Promise<Runner> {
-    const [runner] = await this.items<Runner>('/runners');
+    const [runner] = await this.runners();
     if (!runner) throw new Error('there is no Runner');
     return runner;
   }
@@ -103,12 +107,12 @@ export class Api {
     return found;
   }
 
-  async start(title: string, more: { prompt?: string; environment?: Environment } = {}): Promise<string> {
+  async start(title: string, more: { prompt?: string; environment?: Environment; git?: string } = {}): Promise<string> {
     const { id } = await this.runner();
     const session = await this.call<Session>('POST', '/sessions', {
       runner: id,
       title,
-      source: {},
+      source: more.git ? { git_url: more.git } : {},
       model: 'default',
       effort: 'default',
       prompt: more.prompt,

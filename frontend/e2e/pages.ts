@@ -35,6 +35,7 @@ export class Visitor {
   readonly trouble: string[] = [];
   private shots = 0;
   private origin = '';
+  private secrets = new Set<string>();
 
   private constructor(
     readonly context: BrowserContext,
@@ -61,7 +62,19 @@ export class Visitor {
   async another(): Promise<Visitor> {
     const other = new Visitor(this.context, await this.context.newPage(), this.story);
     other.origin = this.origin;
+    other.secrets = this.secrets;
     return other;
+  }
+
+  /** Says which Hub this browser visits, and where the secrets go that it gets there. */
+  visits(rig: { url: string; secrets: Set<string> }): void {
+    this.origin = rig.url;
+    this.secrets = rig.secrets;
+  }
+
+  /** Goes to a page of the Hub. */
+  async goto(path: string): Promise<void> {
+    await this.page.goto(this.origin + path);
   }
 
   /** The API, as this person. */
@@ -86,11 +99,56 @@ export class Visitor {
   async signIn(link: string): Promise<void> {
     this.origin = new URL(link).origin;
     await this.page.goto(link);
+    await this.home();
+  }
+
+  /** Signs in at the stand-in for GitHub, as a person does who comes for a page, and waits for that page. */
+  async signInAs(login: string, page = '/sessions'): Promise<void> {
+    await this.goto(page);
+    await this.atGitHub();
+    await this.pick(login);
+    await this.page.waitForURL(this.origin + page);
+    if (page === '/sessions') await this.home();
+    await this.keepSecrets();
+  }
+
+  /** Goes from the sign-in page to the stand-in's. */
+  async atGitHub(): Promise<void> {
+    await this.page.getByTestId('sign-in-github').click();
+    await this.page.getByText("It is not GitHub, and nobody's GitHub account is used here").waitFor();
+  }
+
+  /** Signs in as somebody on the stand-in's page. */
+  async pick(login: string): Promise<void> {
+    await this.page.getByRole('button', { name: new RegExp(`^Sign in as ${login}( \\(|$)`) }).click();
+  }
+
+  /** The list of the Sessions, once it is there. */
+  private async home(): Promise<void> {
     await this.page
       .getByRole('heading', { name: /sessions/i })
       .or(this.page.getByRole('button', { name: /new session/i }).first())
       .first()
       .waitFor();
+  }
+
+  /** What this browser holds that opens the Hub. */
+  async keepSecrets(): Promise<void> {
+    for (const cookie of await this.context.cookies(this.origin)) if (cookie.value) this.secrets.add(cookie.value);
+  }
+
+  /** Enters a device's code. */
+  async enter(code: string): Promise<void> {
+    await this.goto('/device');
+    await this.page.getByLabel('Code').fill(code);
+    await this.act('Continue');
+  }
+
+  /** Approves a device by its code. */
+  async approve(code: string): Promise<void> {
+    await this.enter(code);
+    await this.act('Approve');
+    await this.page.getByRole('heading', { name: 'Approved' }).waitFor();
   }
 
   async shot(name: string): Promise<void> {

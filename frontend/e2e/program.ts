@@ -91,16 +91,32 @@ export class Program {
   }
 
   /** The first match of a pattern in what it printed. */
-  async says(pattern: RegExp, seconds = 30): Promise<RegExpMatchArray> {
+  says(pattern: RegExp, seconds = 30): Promise<RegExpMatchArray> {
+    return this.finds(pattern, () => readFileSync(this.out, 'utf8'), seconds);
+  }
+
+  /** The first match of a pattern in what it printed beside its output: its log, and what it tells a person. */
+  notes(pattern: RegExp, seconds = 30): Promise<RegExpMatchArray> {
+    return this.finds(pattern, () => this.log(), seconds);
+  }
+
+  private finds(pattern: RegExp, read: () => string, seconds: number): Promise<RegExpMatchArray> {
     return eventually(
       `${this.name} to print ${pattern}`,
       () => {
-        const match = readFileSync(this.out, 'utf8').match(pattern);
+        const match = read().match(pattern);
         if (!match && !this.running) throw new Error(`${this.name} ended: ${this.log().slice(-2000)}`);
         return match;
       },
       seconds,
     );
+  }
+
+  /** Waits until it ends by itself, well unless another code is expected. */
+  async ended(code = 0, seconds = 30): Promise<void> {
+    await eventually(`${this.name} to end`, () => this.child !== undefined && !this.running, seconds);
+    if (this.child?.exitCode !== code)
+      throw new Error(`${this.name} ended with ${this.child?.exitCode}: ${this.log()}`);
   }
 
   log(): string {

@@ -3,9 +3,11 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { GitHub, type GitHubOptions } from './github';
+import type { Visitor } from './pages';
 import { base, files, place, quote, root, there } from './place';
 import { Program } from './program';
-import { freePort, slower } from './wait';
+import { eventually, freePort, slower } from './wait';
 
 const bin = (name: string) => join(root, 'bin', name);
 
@@ -20,6 +22,8 @@ export interface RigOptions {
   cold?: boolean;
   /** Puts a plain shell in the place of Claude Code, for raw output. */
   shell?: boolean;
+  /** People sign in with a stand-in for GitHub; no Runner runs until one is paired. */
+  github?: GitHubOptions;
 }
 
 /** Everything that one story runs on. */
@@ -33,13 +37,23 @@ export class Rig {
   runner!: Program;
   anthropic!: Program;
   anthropicURL = '';
+  /** Only where people sign in with GitHub. */
+  github!: GitHub;
+  /** Every secret that this story has used, for whoever searches for them. */
+  readonly secrets = new Set<string>([this.token]);
 
   get url(): string {
     return `http://127.0.0.1:${this.port}`;
   }
 
   private readonly opened: number[] = [];
+  private hubForRunner = '';
+  private pairings = 0;
   private readonly runnerProgram = join(place.bin, 'claude-hub-runner');
+
+  private get hubDir(): string {
+    return join(this.home, 'hub');
+  }
 
   /** Of the Runner, on its machine. */
   get runnerDir(): string {
@@ -70,25 +84,23 @@ export class Rig {
     this.anthropic.start();
     this.anthropicURL = (await this.anthropic.says(/http:\/\/127\.0\.0\.1:\d+/))[0];
 
+    if (options.github) {
+      this.github = new GitHub(this.home, this.url, options.github);
+      this.secrets.add(this.github.secret);
+      await this.github.start();
+    }
+    const signIn = this.github?.hubFlags ?? [];
     this.hub = new Program(
       'hub',
-      () => [bin('claude-hub'), 'serve', '--listen', `127.0.0.1:${this.port}`, '--data', join(this.home, 'hub')],
+      () => [bin('claude-hub'), 'serve', '--listen', `127.0.0.1:${this.port}`, '--data', this.hubDir, ...signIn],
       logs,
     );
     this.hub.start();
     await this.hub.says(/Sign in: (\S+)/);
 
-    const hubForRunner = options.hubForRunner ? await options.hubForRunner(this.url) : this.url;
-    this.open(hubForRunner);
+    this.hubForRunner = options.hubForRunner ? await options.hubForRunner(this.url) : this.url;
+    this.open(this.hubForRunner);
     this.open(this.anthropicURL);
-    const key = execFileSync(
-      bin('claude-hub'),
-      ['runner', 'add', '--data', join(this.home, 'hub'), '--name', 'test-machine'],
-      { encoding: 'utf8', timeout: 20_000 },
-    );
-    this.runnerCommand(['pair', '--hub', hubForRunner], key);
-    if (!options.noToken) this.setToken();
-
     this.runner = new Program(
       'runner',
       () => [
@@ -104,7 +116,58 @@ export class Rig {
       logs,
       { there: this.far, env: this.runnerEnv },
     );
+    if (!options.noToken) this.setToken();
+    if (options.github) return;
+    const key = this.operate('runner', 'add', '--name', 'test-machine');
+    this.secrets.add(key.trim());
+    this.runnerCommand(['pair', '--hub', this.hubForRunner, '--token-stdin'], key);
     this.runner.start();
+  }
+
+  /** What an operator runs beside the Hub, with its data; gives what it printed. */
+  operate(...args: string[]): string {
+    return execFileSync(bin('claude-hub'), [...args, '--data', this.hubDir], { encoding: 'utf8', timeout: 20_000 });
+  }
+
+  /** The code that makes the first person admin who enters it, as the Hub printed it at its start. */
+  async setupCode(): Promise<string> {
+    const [code] = await this.hub.says(/chq_[\w-]+/);
+    this.secrets.add(code);
+    return code;
+  }
+
+  /** Has this machine ask to be a Runner; what it shows is the user code. */
+  async askToPair(name = 'test-machine'): Promise<Pairing> {
+    const program = new Program(
+      `pair-${++this.pairings}`,
+      () => [
+        this.runnerProgram,
+        '--dir',
+        this.runnerDir,
+        'pair',
+        '--hub',
+        this.hubForRunner,
+        '--name',
+        name,
+        '--no-browser',
+      ],
+      join(this.home, 'logs'),
+      { there: this.far, env: this.runnerEnv },
+    );
+    program.start();
+    const [code] = await program.notes(/[A-Z]{4}-[A-Z]{4}/);
+    return { program, code };
+  }
+
+  /** Pairs this machine with the Hub, as a person who approves its code in the browser, and runs the Runner. */
+  async pair(visitor: Visitor, name?: string): Promise<void> {
+    const { program, code } = await this.askToPair(name);
+    await visitor.approve(code);
+    await program.ended();
+    if (!this.runner.running) this.runner.start();
+    await eventually('the Runner to be linked', async () =>
+      (await visitor.api.runners()).some((r) => r.link.state === 'up' && !r.revoked),
+    );
   }
 
   setToken(): void {
@@ -145,13 +208,10 @@ export class Rig {
 
   /** A new sign-in link: each works once. */
   signInLink(): string {
-    const out = execFileSync(
-      bin('claude-hub'),
-      ['sign-in-link', '--data', join(this.home, 'hub'), '--public-url', this.url],
-      { encoding: 'utf8', timeout: 20_000 },
-    );
+    const out = this.operate('sign-in-link', '--public-url', this.url);
     const match = out.match(/https?:\/\/\S+/);
     if (!match) throw new Error(`no link in: ${out}`);
+    this.secrets.add(match[0].replace(/.*#/, ''));
     return match[0];
   }
 
@@ -175,12 +235,19 @@ export class Rig {
     } finally {
       await this.hub?.end();
       await this.anthropic?.end();
+      await this.github?.end();
       for (const port of this.opened) place.close(port);
       cpSync(join(this.home, 'logs'), join(import.meta.dirname, 'out', story, 'logs'), { recursive: true });
       rmSync(this.home, { recursive: true, force: true });
       files.remove(this.far);
     }
   }
+}
+
+/** A machine that asks to be a Runner, and waits. */
+export interface Pairing {
+  program: Program;
+  code: string;
 }
 
 export interface StandInLog {
