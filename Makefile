@@ -1,6 +1,7 @@
 # The only door for people and CI. `make help` lists it.
 SHELL := /bin/bash
 GOLANGCI_VERSION := v2.15.0
+GOVULNCHECK_VERSION := v1.9.0
 BINS := bin/claude-hub bin/claude-hub-runner bin/claude-hub-guest bin/standin-anthropic bin/standin-github
 APP := hub/web/dist/index.html
 E2E ?= all
@@ -8,7 +9,7 @@ MICROVM ?= all
 # What the front end is built from; the tests' own files are not part of it.
 APP_FILES := $(shell find frontend -not -path '*/node_modules*' -not -path 'frontend/e2e/*' -type f 2>/dev/null)
 
-.PHONY: help run demo test test-go test-web e2e bench microvm lint fmt generate check clean build needs needs-test FORCE
+.PHONY: help run demo test test-go test-web e2e bench microvm fuzz vulnerabilities lint fmt generate check clean build needs needs-test FORCE
 
 help: ## list these targets
 	@grep -hE '^[a-z0-9-]+:.*?## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1|/' | column -t -s '|'
@@ -65,6 +66,16 @@ microvm: build ## the stories in real microVMs, in an emulated machine; or one: 
 bench: needs-test build ## measure against the baselines; writes bench/results.json
 	go run ./internal/cmd/bench
 
+fuzz: needs-test $(APP) ## every fuzz target for a short time, or longer: make fuzz FUZZTIME=10m
+	build/fuzz.sh
+
+.tools/govulncheck-$(GOVULNCHECK_VERSION):
+	GOBIN=$(CURDIR)/.tools go install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
+	mv .tools/govulncheck $@
+
+vulnerabilities: .tools/govulncheck-$(GOVULNCHECK_VERSION) frontend/node_modules/.package-lock.json $(APP) ## known faults of what the product is made of
+	GOVULNCHECK=$(CURDIR)/.tools/govulncheck-$(GOVULNCHECK_VERSION) build/vulnerabilities.sh
+
 .tools/golangci-lint-$(GOLANGCI_VERSION):
 	GOBIN=$(CURDIR)/.tools go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 	mv .tools/golangci-lint $@
@@ -86,7 +97,9 @@ generate: frontend/node_modules/.package-lock.json ## the OpenAPI document and t
 check: generate ## all of CI on this machine
 	@git diff --exit-code -- frontend/openapi.json frontend/src/api || { echo 'Generated files were not up to date: commit what make generate wrote.'; exit 1; }
 	$(MAKE) lint
+	$(MAKE) vulnerabilities
 	$(MAKE) test
+	$(MAKE) fuzz
 	$(MAKE) e2e
 
 clean: ## remove what was built here; the state in ~/.claude-hub stays

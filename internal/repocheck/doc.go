@@ -1,4 +1,5 @@
 // Package repocheck is the repository testing itself: imports run one way, every room has one package doc and a line in
 // the README, paths that the README names exist, and nothing in the tree names a package registry's host or a machine's
-// folder. It has tests only.
+// folder. It also tests the scripts that CI trusts: that what fuzzing finds fails, and that a vulnerability, a database
+// that cannot be reached and a tool that broke are told apart. It has tests only.
 package repocheck

@@ -17,7 +17,7 @@ const module = "claude-hub/"
 // houses are the two programs and what they share. A room imports rooms below it in its own list, and those of internal
 // nouns; never a room above, and never the other house: the Hub and the Runner meet on the wire alone.
 var houses = [][]string{
-	{"hub/cmd/claude-hub", "client/cli", "client", "hub", "hub/web", "hub/screen", "hub/fleet", "hub/devcontainer", "hub/github", "hub/store", "hub/secret", "hub/bus"},
+	{"hub/cmd/claude-hub", "client/cli", "client", "hub", "hub/web", "hub/screen", "hub/fleet", "hub/fleet/policy", "hub/devcontainer", "hub/github", "hub/store", "hub/secret", "hub/bus"},
 	{
 		"desktop/cmd/claude-hub-runner", "desktop/runner", "desktop/builder", "desktop/tmux", "desktop/claude", "desktop/mod",
 		"desktop/keychain", "desktop/cmd/claude-hub-guest", "desktop/sandbox/microsandbox", "desktop/sandbox/bubblewrap", "desktop/sandbox/image",
