@@ -3,6 +3,8 @@ package hub
 import (
 	"context"
 	"log/slog"
+	"strconv"
+	"time"
 
 	"claude-hub/hub/secret"
 	"claude-hub/hub/store"
@@ -73,8 +75,11 @@ func (a *Admin) RotateKeyset(ctx context.Context) (variables int, err error) {
 // it finds, or makes one.
 func (a *Admin) ResetKeyset(ctx context.Context) (variables int, err error) {
 	err = a.parts.store.Write(ctx, func(q store.Q) (err error) {
-		variables, err = q.ForgetKeyset(ctx)
-		return err
+		if variables, err = q.ForgetKeyset(ctx); err != nil {
+			return err
+		}
+		return q.Note(claudehub.AuditEntry{At: time.Now(), Kind: claudehub.ActorSystem, Action: "keyset.reset", Outcome: claudehub.OutcomeOK,
+			Detail: map[string]string{"variables": strconv.Itoa(variables)}})
 	})
 	return variables, err
 }
