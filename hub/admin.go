@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"claude-hub/hub/fleet"
 	"claude-hub/internal/claudehub"
 )
 
@@ -50,13 +51,33 @@ func (a *Admin) SignInLink(ctx context.Context, url string) (string, error) {
 		return "", err
 	}
 	if r.Mode == modeGitHub {
-		return "", claudehub.Errorf(claudehub.Invalid, "People sign in to this Hub with GitHub, at %s, and not by links.", r.URL)
+		return "", claudehub.Errorf(claudehub.Invalid, "People sign in to this Hub with GitHub, at %s, and not by links. "+
+			"While it has no admin, `claude-hub setup-code` prints the code that makes one.", r.URL)
 	}
 	t, err := a.parts.fleet.SignInLink(ctx)
 	if err != nil {
 		return "", err
 	}
 	return signInLink(r.URL, t), nil
+}
+
+// SetupCode makes a code that makes its holder the first admin, and says where to enter it. The one before is good no more.
+func (a *Admin) SetupCode(ctx context.Context, url string) (Setup, error) {
+	r, err := a.reached(url)
+	if err != nil {
+		return Setup{}, err
+	}
+	if r.Mode != modeGitHub {
+		return Setup{}, claudehub.Errorf(claudehub.Invalid, "This Hub is in local mode, where the one person is admin. `claude-hub sign-in-link` prints a link to sign in by.")
+	}
+	code, made, err := a.parts.fleetOfGitHub().NewSetupCode(ctx)
+	switch {
+	case err != nil:
+		return Setup{}, err
+	case !made:
+		return Setup{}, claudehub.Errorf(claudehub.Conflict, "This Hub has an admin already. Admins make others admin, on the page of people at %s.", r.URL)
+	}
+	return setupAt(r.URL, code), nil
 }
 
 // AddRunner enrols a Runner of the local person.
@@ -86,4 +107,12 @@ func (a *Admin) localPerson(ctx context.Context) (claudehub.PersonID, error) {
 	}
 	p, err := a.parts.fleet.LocalPerson(ctx)
 	return p.ID, err
+}
+
+// besideGitHub makes a fleet know that people sign in with GitHub. Beside a Hub nobody asks GitHub anything, and this
+// could not.
+type besideGitHub struct{ fleet.GitHub }
+
+func (p *parts) fleetOfGitHub() *fleet.Fleet {
+	return p.withOptions(fleet.Options{GitHub: besideGitHub{}})
 }

@@ -111,6 +111,9 @@ func (h *Hub) Run(ctx context.Context, ln net.Listener) error {
 	if h.cfg.httpAddress() != "" {
 		g.Go(func() error { return h.servePlain(ctx, h.secured.plain(sendOn(h.URL(ln.Addr())))) })
 	}
+	for _, line := range unguarded {
+		h.log.Error(line)
+	}
 	h.log.Info("the Hub serves", "url", h.URL(ln.Addr()), "version", h.cfg.Version, "keyset", h.cfg.keyset())
 	err := g.Wait()
 	if err != nil {

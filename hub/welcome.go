@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"claude-hub/hub/fleet"
+	"claude-hub/hub/fleet/policy"
 	"claude-hub/internal/claudehub"
 )
 
@@ -60,12 +61,40 @@ func (h *Hub) Welcome(ctx context.Context, addr net.Addr) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		return []string{"Sign in: " + signInLink(r.URL, t)}, nil
+		return append([]string{"Sign in: " + signInLink(r.URL, t)}, unguarded...), nil
 	}
-	return []string{"Sign in: " + r.URL}, nil
+	lines := append([]string{"Sign in: " + r.URL}, unguarded...)
+	code, made, err := h.parts.fleet.NewSetupCode(ctx)
+	if made {
+		lines = append(lines, setupAt(r.URL, code).Line())
+	}
+	return lines, err
 }
+
+// unguarded is what a test build says, which lets Participants drive.
+var unguarded = func() []string {
+	if policy.Guarded {
+		return nil
+	}
+	return []string{"THIS IS A TEST BUILD: it does not refuse people who type into Sessions of others. Never run it for anybody."}
+}()
 
 // signInLink has the token behind the #, which no browser sends, so that it is in no server's log.
 func signInLink(url string, t claudehub.Token) string {
 	return strings.TrimRight(url, "/") + "/sign-in#" + t.Reveal()
+}
+
+// Setup is a code that makes its holder the first admin, and the page where it is entered.
+type Setup struct {
+	Code claudehub.Token
+	URL  string
+}
+
+func setupAt(url string, code claudehub.Token) Setup {
+	return Setup{code, strings.TrimRight(url, "/") + "/setup"}
+}
+
+// Line tells a person what to do with it. It holds the code.
+func (s Setup) Line() string {
+	return "Set-up code: " + s.Code.Reveal() + " (sign in, and enter it at " + s.URL + "; who does so first is admin)"
 }

@@ -42,6 +42,23 @@ func (c *signInLinkCmd) Run(ctx context.Context, out output, log *slog.Logger) e
 	return c.print(out, map[string]string{"url": link}, func() { fmt.Fprintln(out, "Sign in:", link) })
 }
 
+type setupCodeCmd struct {
+	hub.Store
+	asJSON
+	PublicURL string `help:"Where browsers reach the Hub; where it last ran, when empty." env:"CLAUDE_HUB_PUBLIC_URL" placeholder:"URL"`
+}
+
+// Run prints a code, and where to enter it.
+func (c *setupCodeCmd) Run(ctx context.Context, out output, log *slog.Logger) error {
+	made, err := admin(ctx, c.Store, log, func(ctx context.Context, a *hub.Admin) (hub.Setup, error) {
+		return a.SetupCode(ctx, c.PublicURL)
+	})
+	if err != nil {
+		return err
+	}
+	return c.print(out, map[string]string{"code": made.Code.Reveal(), "url": made.URL}, func() { fmt.Fprintln(out, made.Line()) })
+}
+
 type runnerCmd struct {
 	Add   runnerAddCmd   `cmd:"" help:"Enrol a Runner and print its token, for a pipe into: claude-hub-runner pair."`
 	Token runnerTokenCmd `cmd:"" help:"Print a new token for a Runner that lost its own. The old one is good no more."`

@@ -31,6 +31,7 @@ type verbs struct {
 
 	Serve       serveCmd       `cmd:"" group:"operator" help:"Run the Hub. It prints how to sign in."`
 	SignInLink  signInLinkCmd  `cmd:"" group:"operator" help:"Print another sign-in link, in local mode. Each works once, within 15 minutes."`
+	SetupCode   setupCodeCmd   `cmd:"" group:"operator" help:"Print another set-up code, as long as nobody is admin. Each works once."`
 	Runner      runnerCmd      `cmd:"" group:"operator" help:"The Runners of a Hub in local mode."`
 	Keyset      keysetCmd      `cmd:"" group:"operator" help:"The keys that secrets in the database are encrypted with."`
 	Audit       auditCmd       `cmd:"" group:"operator" help:"The audit log: who did what, from where, when."`
