@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -33,7 +34,8 @@ func tlsFor(cfg Config, log *slog.Logger) (secured, error) {
 			return s, err
 		}
 		names := cfg.names()
-		s.conf, s.plain = m.TLSConfig(), m.HTTPHandler
+		s.conf = m.TLSConfig()
+		s.plain = func(h http.Handler) http.Handler { return withoutPort(m.HTTPHandler(h)) }
 		get := s.conf.GetCertificate
 		s.conf.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 			cert, err := get(hello)
@@ -57,6 +59,17 @@ func tlsFor(cfg Config, log *slog.Logger) (secured, error) {
 	}
 	s.conf.MinVersion = tls.VersionTLS12
 	return s, nil
+}
+
+// withoutPort: autocert compares the host that was asked for with the names of the certificate, and an authority that asks
+// at another port than 80 names that port.
+func withoutPort(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if host, _, err := net.SplitHostPort(r.Host); err == nil {
+			r.Host = host // the request is nobody else's
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // acmeFor gets certificates when they are first asked for, and renews them a month before they end. Account, keys and

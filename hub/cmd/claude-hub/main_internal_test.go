@@ -33,6 +33,8 @@ func TestMain(m *testing.M) {
 type hubProcess struct {
 	t      testing.TB
 	cmd    *exec.Cmd
+	out    *bufio.Reader
+	said   []string
 	link   string
 	url    string
 	stderr *bytes.Buffer
@@ -41,29 +43,62 @@ type hubProcess struct {
 
 func startHub(t testing.TB, args ...string) *hubProcess {
 	t.Helper()
-	h := &hubProcess{t: t, stderr: &bytes.Buffer{}}
-	h.cmd = exec.Command(os.Args[0], append([]string{"serve"}, args...)...)
-	h.cmd.Env = append(os.Environ(), asProgram+"=1")
-	h.cmd.Stderr = h.stderr
-	out, err := h.cmd.StdoutPipe()
-	check(t, err)
 	began := time.Now()
-	check(t, h.cmd.Start())
-	t.Cleanup(func() { _ = h.cmd.Process.Kill() })
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		_ = h.cmd.Wait()
-		t.Fatalf("no link (%v): %s", err, h.stderr)
-	}
-	link, ok := strings.CutPrefix(strings.TrimSpace(line), "Sign in: ")
+	h := startProcess(t, nil, args...)
+	link, ok := strings.CutPrefix(h.lines(1)[0], "Sign in: ")
 	if !ok {
-		t.Fatalf("it says %q", line)
+		t.Fatalf("it says %q", h.said)
 	}
 	h.link = link
 	h.url, _, _ = strings.Cut(link, "/sign-in#")
 	h.get("/healthz")
 	h.took = time.Since(began)
 	return h
+}
+
+// startProcess runs serve with more in its environment.
+func startProcess(t testing.TB, env []string, args ...string) *hubProcess {
+	t.Helper()
+	h := &hubProcess{t: t, stderr: &bytes.Buffer{}}
+	h.cmd = exec.Command(os.Args[0], append([]string{"serve"}, args...)...)
+	h.cmd.Env = append(append(os.Environ(), env...), asProgram+"=1")
+	h.cmd.Stderr = h.stderr
+	out, err := h.cmd.StdoutPipe()
+	check(t, err)
+	h.out = bufio.NewReader(out)
+	check(t, h.cmd.Start())
+	t.Cleanup(func() { _ = h.cmd.Process.Kill() })
+	return h
+}
+
+// lines are the first n that it says.
+func (h *hubProcess) lines(n int) []string {
+	h.t.Helper()
+	for len(h.said) < n {
+		line, err := h.out.ReadString('\n')
+		if err != nil {
+			_ = h.cmd.Wait()
+			h.t.Fatalf("it says no more than %q (%v): %s", h.said, err, h.stderr)
+		}
+		h.said = append(h.said, strings.TrimSpace(line))
+	}
+	return h.said
+}
+
+// stop ends it as an operator does.
+func (h *hubProcess) stop() {
+	h.t.Helper()
+	check(h.t, h.cmd.Process.Signal(syscall.SIGTERM))
+	if err := h.cmd.Wait(); err != nil {
+		h.t.Errorf("after SIGTERM: %v %s", err, h.stderr)
+	}
+}
+
+func writeSecret(t testing.TB, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "secret")
+	check(t, os.WriteFile(path, []byte(text+"\n"), 0o600))
+	return path
 }
 
 func (h *hubProcess) get(path string) {
