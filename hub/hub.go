@@ -52,26 +52,26 @@ func New(ctx context.Context, cfg Config, log *slog.Logger) (*Hub, error) {
 	return h, nil
 }
 
+// build refuses what the configuration names and cannot be used before it makes anything.
 func (h *Hub) build(ctx context.Context) (err error) {
-	if h.parts, err = openParts(ctx, h.cfg.Store, h.log); err != nil {
-		return err
-	}
-	secrets, err := openKeyset(ctx, h.cfg.keyset(), h.parts.store, h.log)
+	proxies, err := h.cfg.proxies()
 	if err != nil {
 		return err
 	}
 	if h.secured, err = tlsFor(h.cfg, h.log); err != nil {
 		return err
 	}
-	opt := fleet.Options{Secrets: secrets}
+	var opt fleet.Options
 	if h.forget, err = h.cfg.signIn(&opt); err != nil {
 		return err
 	}
-	h.parts.fleet = h.parts.withOptions(opt)
-	proxies, err := h.cfg.proxies()
-	if err != nil {
+	if h.parts, err = openParts(ctx, h.cfg.Store, h.log); err != nil {
 		return err
 	}
+	if opt.Secrets, err = openKeyset(ctx, h.cfg.keyset(), h.parts.store, h.log); err != nil {
+		return err
+	}
+	h.parts.fleet = h.parts.withOptions(opt)
 	h.feeds = screen.New(screen.Options{Fleet: h.parts.fleet, Bus: h.parts.bus, Log: h.log})
 	h.handler, err = web.New(web.Options{Fleet: h.parts.fleet, Feeds: h.feeds, Log: h.log, PublicURL: h.cfg.PublicURL,
 		TLS: h.cfg.TLS(), TrustedProxies: proxies, Notice: h.cfg.Notice, Version: h.cfg.Version, Dev: h.cfg.Dev, Metrics: h.metrics})
