@@ -9,7 +9,7 @@ MICROVM ?= all
 # What the front end is built from; the tests' own files are not part of it.
 APP_FILES := $(shell find frontend -not -path '*/node_modules*' -not -path 'frontend/e2e/*' -type f 2>/dev/null)
 
-.PHONY: help run demo test test-go test-web e2e bench microvm fuzz vulnerabilities lint fmt generate check clean build needs needs-test FORCE
+.PHONY: help run demo authz test test-go test-web e2e bench microvm fuzz vulnerabilities lint fmt generate check clean build needs needs-test FORCE
 
 help: ## list these targets
 	@grep -hE '^[a-z0-9-]+:.*?## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1|/' | column -t -s '|'
@@ -62,6 +62,9 @@ e2e: needs-test build ## the end-to-end stories, or one: make e2e E2E=main-job
 microvm: build ## the stories in real microVMs, in an emulated machine; or one: make microvm MICROVM=main-job
 	@build/needs.sh microvm
 	build/microvm/suite.sh $(MICROVM)
+
+authz: ## who gets what answer on every route: the matrix, and its count
+	go test ./hub/web -run TestAuthz -v
 
 bench: needs-test build ## measure against the baselines; writes bench/results.json
 	go run ./internal/cmd/bench

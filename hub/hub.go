@@ -74,7 +74,7 @@ func (h *Hub) build(ctx context.Context) (err error) {
 	h.parts.fleet = h.parts.withOptions(opt)
 	h.feeds = screen.New(screen.Options{Fleet: h.parts.fleet, Bus: h.parts.bus, Log: h.log})
 	h.handler, err = web.New(web.Options{Fleet: h.parts.fleet, Feeds: h.feeds, Log: h.log, PublicURL: h.cfg.PublicURL,
-		TLS: h.cfg.TLS(), TrustedProxies: proxies, Notice: h.cfg.Notice, Version: h.cfg.Version, Dev: h.cfg.Dev, Metrics: h.metrics})
+		GitHubURL: h.cfg.GitHubURL, TLS: h.cfg.TLS(), TrustedProxies: proxies, Notice: h.cfg.Notice, Version: h.cfg.Version, Dev: h.cfg.Dev, Metrics: h.metrics})
 	return err
 }
 

@@ -33,6 +33,14 @@ func (f *Fleet) NewSetupCode(ctx context.Context) (code claudehub.Token, made bo
 	return code, true, nil
 }
 
+// SetupWaits tells whether a set-up code waits for whoever is to be the first admin.
+func (f *Fleet) SetupWaits(ctx context.Context) (bool, error) {
+	if f.Local() {
+		return false, nil
+	}
+	return f.st.Read().SetupWaits(ctx)
+}
+
 // RedeemSetupCode makes a person admin who has the set-up code. The first one wins.
 func (f *Fleet) RedeemSetupCode(ctx context.Context, p claudehub.Person, code string) (claudehub.Person, error) {
 	if f.Local() {

@@ -18,3 +18,11 @@ func (q Q) SetSetupCode(ctx context.Context, hash string, now time.Time) error {
 func (q Q) UseSetupCode(ctx context.Context, hash string, by claudehub.PersonID, now time.Time) error {
 	return q.must(ctx, `UPDATE setup_code SET used = ?, used_by = ? WHERE id = 1 AND hash = ? AND used = 0`, micros(now), by, hash)
 }
+
+// SetupWaits tells whether there is a code that nobody used, and no admin.
+func (q Q) SetupWaits(ctx context.Context) (bool, error) {
+	var n int
+	err := q.get(ctx, &n, `SELECT COUNT(*) FROM setup_code WHERE used = 0
+		AND NOT EXISTS (SELECT 1 FROM people WHERE role = 'admin' AND `+active+` AND github <> 0)`)
+	return n > 0, err
+}

@@ -120,12 +120,3 @@ func (s *server) enterOpen(rt route, rec *record) (leave func(), err error) {
 	}
 	return func() { leaveTheirs(); leaveMine() }, nil
 }
-
-// wrongCode tells an answer that was got by guessing from one that only has another reason.
-func wrongCode(err error) bool {
-	switch claudehub.CodeOf(err) {
-	case claudehub.NotFound, claudehub.Unauthenticated, claudehub.Expired, claudehub.Invalid:
-		return true
-	}
-	return false
-}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"claude-hub/hub/fleet"
 	"claude-hub/internal/claudehub"
 )
 
@@ -17,6 +18,7 @@ type Problem struct {
 	Title  string         `json:"title"`
 	Status int            `json:"status"`
 	Detail string         `json:"detail" doc:"what happened and what to do, for the person"`
+	Word   string         `json:"error,omitempty" doc:"to a device that polls: the word of RFC 8628" enum:"authorization_pending,slow_down,expired_token,access_denied"`
 	Code   claudehub.Code `json:"code" enum:"invalid,unauthenticated,forbidden,not_found,conflict,too_large,too_many,expired,unavailable,internal"`
 }
 
@@ -61,7 +63,12 @@ func problemOf(ctx context.Context, err error) *Problem {
 	case code == claudehub.Internal && errors.Is(err, context.DeadlineExceeded):
 		code, detail = claudehub.Unavailable, "The Hub took too long to answer. Try again in a moment."
 	}
-	return newProblem(code, detail)
+	out := newProblem(code, detail)
+	if d := (*fleet.DeviceError)(nil); errors.As(err, &d) {
+		out = newProblem(claudehub.Invalid, detail) // its status, for all of its words
+		out.Code, out.Word = code, d.Word
+	}
+	return out
 }
 
 func newProblem(code claudehub.Code, detail string) *Problem {

@@ -35,7 +35,7 @@ func (s *server) events(w http.ResponseWriter, r *http.Request, c personCaller) 
 
 // eventScope is what an API token needs to hear of a kind of thing: what opens the thing itself.
 var eventScope = map[string]claudehub.Scope{
-	"session": read, "prompt": read, "suggestion": read, "presence": read, "runner": runners, "environment": environments, "build": environments,
+	"session": read, "prompt": read, "suggestion": read, "presence": read, "link": read, "runner": runners, "environment": environments, "build": environments,
 }
 
 func changeEvent(ch fleet.Change) (kind string, data []byte, err error) {
@@ -47,6 +47,12 @@ func changeEvent(ch fleet.Change) (kind string, data []byte, err error) {
 		kind, v = "runner", whole(*ch.Runner)
 	case ch.Prompt != nil:
 		kind, v = "prompt", ch.Prompt
+	case ch.Suggestion != nil:
+		kind, v = "suggestion", ch.Suggestion
+	case ch.Presence != nil:
+		kind, v = "presence", ch.Presence
+	case ch.Link != nil:
+		kind, v = "link", ch.Link
 	case ch.Environment != nil:
 		kind, v = "environment", ch.Environment
 	case ch.Build != nil:

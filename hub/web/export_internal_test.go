@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"testing"
 
 	"claude-hub/internal/claudehub"
@@ -27,6 +28,11 @@ func Routes() []RouteInfo {
 		out = append(out, RouteInfo{rt.Method, rt.Path, rt.OperationID, rt.who.String(), rt.scope, rt.stream})
 	}
 	return out
+}
+
+// AddressOf is where a request with these comes from.
+func AddressOf(peer string, forwarded []string, trusted []netip.Prefix) string {
+	return textOf(addressOf(&http.Request{RemoteAddr: peer, Header: http.Header{"X-Forwarded-For": forwarded}}, trusted))
 }
 
 // RegisterNobody tries what must panic.

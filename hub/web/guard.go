@@ -23,6 +23,7 @@ const (
 type record struct {
 	id        string
 	address   netip.Addr // where it comes from
+	host      string     // that it asks for
 	pattern   string
 	principal principal
 	actor     fleet.Actor
@@ -43,7 +44,7 @@ func recordOf(ctx context.Context) *record {
 func (s *server) outer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		rec := &record{id: claudehub.NewNonce(), address: addressOf(r, s.opt.TrustedProxies)}
+		rec := &record{id: claudehub.NewNonce(), address: addressOf(r, s.opt.TrustedProxies), host: r.Host}
 		r = r.WithContext(context.WithValue(r.Context(), recordKey{}, rec))
 		aw := &answer{ResponseWriter: w, rec: rec}
 		s.headers(w.Header())
@@ -159,8 +160,6 @@ func (s *server) pass(w http.ResponseWriter, r *http.Request, rt route) error {
 	if err != nil {
 		return s.notIn(r, err)
 	}
-	rec.actor = actorOf(authed.Context().Value(callerKey{}), rec)
-	authed = authed.WithContext(fleet.WithActor(authed.Context(), rec.actor))
 	leave, err := s.admit(rt, authed)
 	if err != nil {
 		return err

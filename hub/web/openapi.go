@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"claude-hub/hub/fleet"
 	"claude-hub/internal/claudehub"
 	"claude-hub/internal/wire"
 )
@@ -128,9 +129,9 @@ var rawDocs = map[string]rawDoc{
 		kind: "application/json", answer: types(wire.TerminalUp{}, wire.TerminalDown{}, wire.TerminalState{}, wire.InputReport{}),
 	},
 	"events": {
-		status: "200", says: "Events session, runner, prompt, suggestion, presence, environment, build with the object; ready with {} when nothing is missed any more. " +
+		status: "200", says: "Events session, runner, prompt, suggestion, presence, link (of the Runner of a Session that is shared), environment, build with the object; ready with {} when nothing is missed any more. " +
 			"A session in the phase deleted is gone. An API token hears of what its scopes open",
-		kind: "text/event-stream", answer: types(claudehub.Session{}, claudehub.Runner{}, claudehub.Prompt{}, claudehub.Environment{}, claudehub.Build{}),
+		kind: "text/event-stream", answer: types(claudehub.Session{}, claudehub.Runner{}, claudehub.Prompt{}, claudehub.Suggestion{}, fleet.Presence{}, fleet.RunnerLink{}, claudehub.Environment{}, claudehub.Build{}),
 	},
 	"build-log": {
 		params: []string{"id"}, status: "200", says: "Events log, with an id that is the offset after it; end with {} when the build is over and all is sent",

@@ -70,6 +70,7 @@ func runnerFrom(ctx context.Context) runnerCaller { return ctx.Value(callerKey{}
 func (s *server) authenticate(rt route, r *http.Request) (*http.Request, error) {
 	var caller any
 	var err error
+	rec := recordOf(r.Context())
 	switch rt.who {
 	case anyone:
 		return r, nil
@@ -82,12 +83,12 @@ func (s *server) authenticate(rt route, r *http.Request) (*http.Request, error) 
 	}
 	if err != nil {
 		if c, known := caller.(personCaller); known && c.ID != "" { // who it is is known, and what they may not
-			rec := recordOf(r.Context())
 			rec.actor = actorOf(c, rec)
 		}
 		return nil, err
 	}
-	return r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)), nil
+	rec.actor = actorOf(caller, rec)
+	return r.WithContext(fleet.WithActor(context.WithValue(r.Context(), callerKey{}, caller), rec.actor)), nil
 }
 
 // bearerOf is what a request has of a bearer token. Another scheme is a proxy's own affair.

@@ -12,6 +12,16 @@ func (s *server) register(t *table) {
 	public(t, get("/api/hub", "hub", "What this Hub is and offers"), s.hubInfo)
 	public(t, signsIn(post("/api/sign-in", "sign-in", "Redeem a one-time link")), s.signIn)
 
+	rawPublic(t, signsIn(get("/api/auth/github/start", "begin-sign-in", "Sign in at GitHub")), s.beginSignIn)
+	rawPublic(t, signsIn(get("/api/auth/github/callback", "finish-sign-in", "Where GitHub sends the browser back to")), s.finishSignIn)
+	public(t, asksCode(post(wire.DeviceCodePath, "request-device", "A code for a Runner or the CLI to show (RFC 8628)")), s.requestDevice)
+	public(t, takesCode(post(wire.DeviceTokenPath, "poll-device", "Whether a person has approved; refusals have the words of RFC 8628")), s.pollDevice)
+
+	forPerson(t, browser, takesCode(post("/api/setup", "redeem-setup", "Become the first admin, by the code that the Hub printed")), s.setup)
+	forPerson(t, browser, takesCode(get("/api/device/{user_code}", "get-device", "What waits for approval behind a code")), s.getDevice)
+	forPerson(t, browser, takesCode(post("/api/device/{user_code}/approve", "approve-device", "Let it in, as this person's")), s.approveDevice)
+	forPerson(t, browser, takesCode(post("/api/device/{user_code}/deny", "deny-device", "Send it away")), s.denyDevice)
+
 	forPerson(t, read, get("/api/me", "me", "Who is signed in"), s.me)
 	forPerson(t, browser, post("/api/sign-out", "sign-out", "End this browser's sign-in"), s.signOut)
 	forPerson(t, browser, get("/api/sign-ins", "list-sign-ins", "All browsers that are signed in"), s.signIns)
@@ -39,6 +49,18 @@ func (s *server) register(t *table) {
 	forPerson(t, drive, post("/api/sessions/{id}/prompts/{prompt}/cancel", "cancel-prompt", "Take a prompt back"), s.cancelPrompt)
 	forPerson(t, read, get("/api/sessions/{id}/history", "history", "Turns and notices, newest 200"), s.history)
 	rawPerson(t, read, socket(get("/api/sessions/{id}/terminal", "terminal", "The terminal's WebSocket, subprotocol "+terminalProtocol)), s.terminal)
+
+	forPerson(t, browser, post("/api/sessions/{id}/share", "share-session", "Let a person, or everyone who can see the repository, watch"), s.share)
+	forPerson(t, browser, remove("/api/sessions/{id}/share/{person}", "unshare-session", "Take that back from one person"), s.unshare)
+	forPerson(t, browser, created(post("/api/sessions/{id}/link", "link-session", "A link that lets its holder watch, in place of any before it")), s.createLink)
+	forPerson(t, browser, remove("/api/sessions/{id}/link", "unlink-session", "End the link, and what was got by it"), s.revokeLink)
+	forPerson(t, browser, takesCode(post("/api/join", "join-session", "Watch a Session by its link")), s.join)
+	forPerson(t, browser, get("/api/people", "find-people", "People of this Hub, to share with"), s.findPeople)
+	forPerson(t, read, get("/api/sessions/{id}/suggestions", "list-suggestions", "What Participants propose, oldest first"), s.listSuggestions)
+	forPerson(t, drive, sized(created(post("/api/sessions/{id}/suggestions", "make-suggestion", "Propose a prompt")), promptLimit), s.suggest)
+	forPerson(t, drive, sized(post("/api/suggestions/{id}/accept", "accept-suggestion", "Queue it, as it is or edited, as the Creator's prompt"), promptLimit), s.accept)
+	forPerson(t, drive, post("/api/suggestions/{id}/decline", "decline-suggestion", "Say no, and why"), s.decline)
+	forPerson(t, drive, post("/api/suggestions/{id}/withdraw", "withdraw-suggestion", "Take one's own back"), s.withdraw)
 
 	forPerson(t, drive, post("/api/sessions/{id}/ports", "forward-port", "Make a port of the Sandbox reachable on the Runner's machine"), s.forward)
 	forPerson(t, drive, remove("/api/sessions/{id}/ports/{port}", "unforward-port", "Take a forwarded port back"), s.unforward)
@@ -73,6 +95,13 @@ func (s *server) register(t *table) {
 	forPerson(t, runners, post("/api/runners/{id}/reclaim", "reclaim", "Remove from a Runner's disk what nothing uses"), s.reclaim)
 	forPerson(t, browser, remove("/api/runners/{id}", "revoke-runner", "End a Runner's token and its stream at once; its Sessions stay listed"), s.revokeRunner)
 	rawPerson(t, read, listens(get("/api/events", "events", "Changes as they happen, Server-Sent Events")), s.events)
+
+	forAdmin(t, get("/api/admin/people", "list-people", "Everyone who ever signed in"), s.allPeople)
+	forAdmin(t, post("/api/admin/people/{id}/role", "role-person", "Make someone an admin, or a member"), s.setRole)
+	forAdmin(t, post("/api/admin/people/{id}/sign-out", "sign-out-person", "End all of someone's browsers and API tokens"), s.signOutPerson)
+	forAdmin(t, get("/api/admin/runners", "list-all-runners", "All Runners, and whose they are"), s.allRunners)
+	forAdmin(t, get("/api/admin/audit", "audit", "The audit log, the newest first"), s.auditLog)
+	rawAdmin(t, stream(get("/api/admin/audit.jsonl", "audit-export", "The audit log as a file")), s.exportAudit)
 
 	rawRunner(t, stream(get(wire.StreamPath, "runner-stream", "Desired state and ephemeral events, Server-Sent Events")), s.runnerStream)
 	rawRunner(t, sized(post(wire.StatusPath, "runner-status", "What the Runner observes"), statusLimit), s.runnerStatus)

@@ -18,6 +18,7 @@ type HubInfo struct {
 	Version   string   `json:"version"`
 	Mode      string   `json:"mode" enum:"local,github" doc:"how people sign in: with a link that the Hub prints, or at GitHub"`
 	GitHub    *GitHub  `json:"github,omitempty" doc:"in the mode github"`
+	Setup     bool     `json:"setup" doc:"a set-up code waits for whoever is to be the first admin"`
 	Notice    string   `json:"notice" doc:"shown on every page when not empty"`
 	Protocol  int      `json:"protocol"`
 	Models    []string `json:"models"`
@@ -56,7 +57,9 @@ func (s *server) hubInfo(ctx context.Context, in *cookieIn) (*hubOut, error) {
 		return &hubOut{out}, nil
 	}
 	out.GitHub = &GitHub{URL: s.opt.GitHubURL}
-	return &hubOut{out}, nil
+	var err error
+	out.Setup, err = s.fleet.SetupWaits(ctx)
+	return &hubOut{out}, err
 }
 
 type cookieIn struct {
@@ -98,10 +101,16 @@ func (s *server) cookie(value string, life time.Duration) string {
 	return c.String()
 }
 
-type meOut struct{ Body claudehub.Person }
+// Me is the person who asks.
+type Me struct {
+	claudehub.Person
+	Mode string `json:"mode" enum:"local,github"`
+}
+
+type meOut struct{ Body Me }
 
 func (s *server) me(_ context.Context, c personCaller, _ *Empty) (*meOut, error) {
-	return &meOut{c.Person}, nil
+	return s.asMe(c.Person), nil
 }
 
 func (s *server) signOut(ctx context.Context, c personCaller, _ *Empty) (*cookieOut, error) {
@@ -147,12 +156,4 @@ func limitText(s string, n int) string {
 		return s[:n]
 	}
 	return s
-}
-
-// mode is how people sign in here.
-func (s *server) mode() string {
-	if s.fleet.Local() {
-		return "local"
-	}
-	return "github"
 }

@@ -100,6 +100,7 @@ func (s *server) serveTerminal(ctx context.Context, conn *websocket.Conn, c pers
 		return err
 	}
 	defer v.Leave()
+	defer s.fleet.Enter(ctx, c.Face(), sess.ID)()
 	s.metrics.viewers.Inc()
 	defer s.metrics.viewers.Dec()
 
@@ -255,7 +256,7 @@ func (s *server) stillWatches(ctx context.Context, c personCaller, id claudehub.
 		if err := s.stillIn(ctx, c); err != nil {
 			return err
 		}
-		if _, err := s.fleet.Watch(ctx, c.ID, id); claudehub.CodeOf(err) == claudehub.NotFound {
+		if err := s.fleet.StillWatches(ctx, c.ID, id); claudehub.CodeOf(err) == claudehub.NotFound {
 			return err
 		}
 	}
@@ -277,9 +278,14 @@ func (s *server) followLinks(ctx context.Context, p claudehub.PersonID, sess cla
 				}
 				sandbox = now.Observed.SandboxLink
 			case ch.Session != nil && ch.Session.ID == sess.ID:
+				if err := s.fleet.StillWatches(ctx, p, sess.ID); claudehub.CodeOf(err) == claudehub.NotFound {
+					return err
+				}
 				sandbox = ch.Session.Observed.SandboxLink
 			case ch.Runner != nil && ch.Runner.ID == sess.Runner:
 				runner = ch.Runner.Link
+			case ch.Link != nil && ch.Link.Runner == sess.Runner:
+				runner = ch.Link.Link
 			default:
 				return nil
 			}

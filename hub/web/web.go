@@ -20,7 +20,7 @@ type Options struct {
 	Log   *slog.Logger
 	// PublicURL is where browsers reach the Hub; a WebSocket from elsewhere is refused. Empty: whatever host was asked.
 	PublicURL string
-	// GitHubURL is where people sign in, unless the Fleet is in local mode; pages name it.
+	// GitHubURL is where people sign in, unless the Fleet is in local mode; pages name it. Empty: the public GitHub.
 	GitHubURL string
 	// TLS says that browsers reach the Hub by https: cookies are then for https alone, and browsers are told so.
 	TLS bool
@@ -64,6 +64,9 @@ func New(opt Options) (http.Handler, error) {
 func newServer(opt Options) (*server, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	if opt.GitHubURL == "" {
+		opt.GitHubURL = "https://github.com"
 	}
 	if opt.Metrics == nil {
 		opt.Metrics = NewMetrics()

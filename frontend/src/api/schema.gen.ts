@@ -4,6 +4,142 @@
  */
 
 export interface paths {
+    "/api/admin/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The audit log, the newest first */
+        get: operations["audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/audit.jsonl": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The audit log as a file */
+        get: operations["audit-export"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/people": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Everyone who ever signed in */
+        get: operations["list-people"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/people/{id}/role": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make someone an admin, or a member */
+        post: operations["role-person"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/people/{id}/sign-out": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End all of someone's browsers and API tokens */
+        post: operations["sign-out-person"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/runners": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All Runners, and whose they are */
+        get: operations["list-all-runners"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/github/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where GitHub sends the browser back to */
+        get: operations["finish-sign-in"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/github/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sign in at GitHub */
+        get: operations["begin-sign-in"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/builds/{id}": {
         parameters: {
             query?: never;
@@ -83,6 +219,91 @@ export interface paths {
         put?: never;
         /** A terminal in the Sandbox that a failed build left */
         post: operations["look-inside"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/device/code": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A code for a Runner or the CLI to show (RFC 8628) */
+        post: operations["request-device"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/device/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Whether a person has approved; refusals have the words of RFC 8628 */
+        post: operations["poll-device"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/device/{user_code}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What waits for approval behind a code */
+        get: operations["get-device"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/device/{user_code}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let it in, as this person's */
+        post: operations["approve-device"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/device/{user_code}/deny": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send it away */
+        post: operations["deny-device"];
         delete?: never;
         options?: never;
         head?: never;
@@ -280,6 +501,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/join": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Watch a Session by its link */
+        post: operations["join-session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/me": {
         parameters: {
             query?: never;
@@ -289,6 +527,23 @@ export interface paths {
         };
         /** Who is signed in */
         get: operations["me"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/people": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** People of this Hub, to share with */
+        get: operations["find-people"];
         put?: never;
         post?: never;
         delete?: never;
@@ -376,7 +631,8 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        delete?: never;
+        /** End a Runner's token and its stream at once; its Sessions stay listed */
+        delete: operations["revoke-runner"];
         options?: never;
         head?: never;
         /** Give a Runner another name */
@@ -505,6 +761,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/sessions/{id}/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A link that lets its holder watch, in place of any before it */
+        post: operations["link-session"];
+        /** End the link, and what was got by it */
+        delete: operations["unlink-session"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/sessions/{id}/new-conversation": {
         parameters: {
             query?: never;
@@ -608,6 +882,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/sessions/{id}/share": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let a person, or everyone who can see the repository, watch */
+        post: operations["share-session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions/{id}/share/{person}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Take that back from one person */
+        delete: operations["unshare-session"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/sessions/{id}/sleep": {
         parameters: {
             query?: never;
@@ -636,6 +944,24 @@ export interface paths {
         put?: never;
         /** Interrupt Claude's Turn and drop queued prompts */
         post: operations["stop-session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sessions/{id}/suggestions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What Participants propose, oldest first */
+        get: operations["list-suggestions"];
+        put?: never;
+        /** Propose a prompt */
+        post: operations["make-suggestion"];
         delete?: never;
         options?: never;
         head?: never;
@@ -687,6 +1013,23 @@ export interface paths {
         put?: never;
         /** Start the Sandbox and resume the conversation */
         post: operations["wake-session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/setup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Become the first admin, by the code that the Hub printed */
+        post: operations["redeem-setup"];
         delete?: never;
         options?: never;
         head?: never;
@@ -756,6 +1099,92 @@ export interface paths {
         /** End this browser's sign-in */
         post: operations["sign-out"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/suggestions/{id}/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Queue it, as it is or edited, as the Creator's prompt */
+        post: operations["accept-suggestion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/suggestions/{id}/decline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say no, and why */
+        post: operations["decline-suggestion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/suggestions/{id}/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take one's own back */
+        post: operations["withdraw-suggestion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** This person's API tokens */
+        get: operations["list-tokens"];
+        put?: never;
+        /** Make an API token; it is shown this once */
+        post: operations["create-token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End an API token at once */
+        delete: operations["revoke-token"];
         options?: never;
         head?: never;
         patch?: never;
@@ -897,10 +1326,51 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runner/v1/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The Runner's next token */
+        post: operations["runner-token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        APIToken: {
+            /** @description where it was last used from */
+            address?: string;
+            /** Format: date-time */
+            created: string;
+            /**
+             * Format: date-time
+             * @description absent for a token that lives until it is revoked
+             */
+            expires?: string;
+            id: string;
+            /** Format: date-time */
+            last_used?: string;
+            name: string;
+            scopes: string[];
+        };
+        Acceptance: {
+            /** @description what to send instead, when the Creator edited it */
+            text?: string;
+        };
+        Approval: {
+            /** @description what the Runner shall be called, when it is not what the machine calls itself */
+            name?: string;
+        };
         Attach: {
             feed: string;
             /** Format: int64 */
@@ -908,6 +1378,35 @@ export interface components {
             session: string;
             snapshot?: boolean;
             terminal?: string;
+        };
+        AuditEntry: {
+            /** @description what was done, such as session.share */
+            action: string;
+            /** @description the id of the person or Runner */
+            actor?: string;
+            /** @enum {string} */
+            actor_kind: "person" | "runner" | "system" | "nobody";
+            /** @description where it came from */
+            address?: string;
+            /** Format: date-time */
+            at: string;
+            detail?: {
+                [key: string]: string;
+            };
+            hash: string;
+            /** @description the person's login at that time */
+            login?: string;
+            /** @enum {string} */
+            outcome: "ok" | "refused";
+            /** @description the hash of the line before */
+            prev: string;
+            /**
+             * Format: int64
+             * @description 1, 2, 3 …
+             */
+            seq: number;
+            /** @description the id of what it was done to */
+            target?: string;
         };
         Base: {
             /** @enum {string} */
@@ -1016,6 +1515,51 @@ export interface components {
             feed: string;
             session: string;
         };
+        Device: {
+            /** @description where it asked from */
+            address: string;
+            again: boolean;
+            /** @enum {string} */
+            client: "runner" | "cli";
+            /** Format: date-time */
+            created: string;
+            /** Format: date-time */
+            expires: string;
+            /** @description system and processor */
+            machine: string;
+            name: string;
+        };
+        DeviceCode: {
+            device_code: string;
+            /** Format: int64 */
+            expires_in: number;
+            /** Format: int64 */
+            interval: number;
+            /** @description BDFG-HJKL: eight letters without vowels */
+            user_code: string;
+            verification_uri: string;
+            verification_uri_complete: string;
+        };
+        DeviceRequest: {
+            again?: string;
+            /** @enum {string} */
+            client: "runner" | "cli";
+            /** @description system and processor: darwin/arm64 */
+            machine: string;
+            /** @description what the person shall see: the machine's name */
+            name: string;
+        };
+        DeviceToken: {
+            /** @description whose it is */
+            login: string;
+            name: string;
+            /** @description the Runner's id */
+            runner?: string;
+            token: string;
+        };
+        DeviceTokenRequest: {
+            device_code: string;
+        };
         Entry: {
             /** Format: date-time */
             at: string;
@@ -1091,6 +1635,12 @@ export interface components {
         EventsReply: {
             stored: string[];
         };
+        Face: {
+            avatar?: string;
+            id: string;
+            login: string;
+            name: string;
+        };
         Failure: {
             /** @enum {string} */
             choice?: "new_conversation";
@@ -1160,6 +1710,9 @@ export interface components {
             /** Format: date-time */
             updated: string;
         };
+        GitHub: {
+            url: string;
+        };
         Health: {
             ok: boolean;
         };
@@ -1168,18 +1721,25 @@ export interface components {
         };
         HubInfo: {
             efforts: string[];
+            /** @description in the mode github */
+            github?: components["schemas"]["GitHub"];
             /**
              * Format: int64
              * @description bytes
              */
             max_prompt: number;
-            /** @enum {string} */
-            mode: "local";
+            /**
+             * @description how people sign in: with a link that the Hub prints, or at GitHub
+             * @enum {string}
+             */
+            mode: "local" | "github";
             models: string[];
             /** @description shown on every page when not empty */
             notice: string;
             /** Format: int64 */
             protocol: number;
+            /** @description a set-up code waits for whoever is to be the first admin */
+            setup: boolean;
             signed_in: boolean;
             version: string;
         };
@@ -1191,6 +1751,7 @@ export interface components {
             /** Format: int64 */
             n: number;
             session: string;
+            signature?: string;
             terminal: string;
         };
         InputReport: {
@@ -1202,6 +1763,12 @@ export interface components {
             terminal: string;
             why?: string;
         };
+        ItemsOutAPITokenBody: {
+            items: components["schemas"]["APIToken"][];
+        };
+        ItemsOutAuditEntryBody: {
+            items: components["schemas"]["AuditEntry"][];
+        };
         ItemsOutBuildBody: {
             items: components["schemas"]["Build"][];
         };
@@ -1211,14 +1778,30 @@ export interface components {
         ItemsOutEnvironmentVersionBody: {
             items: components["schemas"]["EnvironmentVersion"][];
         };
+        ItemsOutFaceBody: {
+            items: components["schemas"]["Face"][];
+        };
         ItemsOutFoundSeedBody: {
             items: components["schemas"]["FoundSeed"][];
+        };
+        ItemsOutOwnedRunnerBody: {
+            items: components["schemas"]["OwnedRunner"][];
+        };
+        ItemsOutPersonBody: {
+            items: components["schemas"]["Person"][];
         };
         ItemsOutRepoVariablesBody: {
             items: components["schemas"]["RepoVariables"][];
         };
+        ItemsOutSuggestionBody: {
+            items: components["schemas"]["Suggestion"][];
+        };
         ItemsOutVariableBody: {
             items: components["schemas"]["Variable"][];
+        };
+        JoinRequest: {
+            /** @description what the link has after its # */
+            token: string;
         };
         Link: {
             /** Format: date-time */
@@ -1286,6 +1869,58 @@ export interface components {
             /** @description of the Runner program */
             version: string;
         };
+        MadeAPIToken: {
+            /** @description where it was last used from */
+            address?: string;
+            /** Format: date-time */
+            created: string;
+            /**
+             * Format: date-time
+             * @description absent for a token that lives until it is revoked
+             */
+            expires?: string;
+            id: string;
+            /** Format: date-time */
+            last_used?: string;
+            name: string;
+            scopes: string[];
+            /** @description shown this once */
+            token: string;
+        };
+        Me: {
+            avatar?: string;
+            /** Format: date-time */
+            created: string;
+            /**
+             * Format: int64
+             * @description GitHub's numeric id, which is who the person is; absent in local mode
+             */
+            github?: number;
+            id: string;
+            login: string;
+            /** @enum {string} */
+            mode: "local" | "github";
+            name: string;
+            /** Format: date-time */
+            removed?: string;
+            /** @enum {string} */
+            role: "member" | "admin";
+            /**
+             * Format: date-time
+             * @description when the person last used this Hub
+             */
+            seen?: string;
+        };
+        NewAPIToken: {
+            /**
+             * Format: date-time
+             * @description at most a year away; absent for a token that lives until it is revoked
+             */
+            expires?: string;
+            name: string;
+            /** @description sessions:read, sessions:drive, environments, runners */
+            scopes: string[];
+        };
         NewBuild: {
             /** @description also when an image is there */
             again?: boolean;
@@ -1317,6 +1952,12 @@ export interface components {
             runner: string;
             source?: components["schemas"]["Source"];
             title?: string;
+        };
+        NewSuggestion: {
+            text: string;
+        };
+        NewToken: {
+            token: string;
         };
         NewVariable: {
             /** @description write-only from now on */
@@ -1376,12 +2017,47 @@ export interface components {
             id: string;
             observed: components["schemas"]["Observed"];
         };
-        Person: {
+        OwnedRunner: {
+            /** @description where it was last used from */
+            address?: string;
+            by: components["schemas"]["Face"];
             /** Format: date-time */
             created: string;
             id: string;
+            /** Format: date-time */
+            last_used?: string;
+            /** @description the hop from Hub to Runner */
+            link: components["schemas"]["Link"];
+            /** @description as last reported; stale while the link is down */
+            machine: components["schemas"]["Machine"];
+            name: string;
+            owner: string;
+            /** Format: int64 */
+            reclaim: number;
+            /** Format: date-time */
+            revoked?: string;
+        };
+        Person: {
+            avatar?: string;
+            /** Format: date-time */
+            created: string;
+            /**
+             * Format: int64
+             * @description GitHub's numeric id, which is who the person is; absent in local mode
+             */
+            github?: number;
+            id: string;
             login: string;
             name: string;
+            /** Format: date-time */
+            removed?: string;
+            /** @enum {string} */
+            role: "member" | "admin";
+            /**
+             * Format: date-time
+             * @description when the person last used this Hub
+             */
+            seen?: string;
         };
         Port: {
             /** @description why a forward that was asked for is not there */
@@ -1393,11 +2069,20 @@ export interface components {
             /** @description who listens; empty when nobody does, or it cannot be told */
             process?: string;
         };
+        Presence: {
+            session: string;
+            watchers: components["schemas"]["Face"][];
+        };
         Problem: {
             /** @enum {string} */
             code: "invalid" | "unauthenticated" | "forbidden" | "not_found" | "conflict" | "too_large" | "too_many" | "expired" | "unavailable" | "internal";
             /** @description what happened and what to do, for the person */
             detail: string;
+            /**
+             * @description to a device that polls: the word of RFC 8628
+             * @enum {string}
+             */
+            error?: "authorization_pending" | "slow_down" | "expired_token" | "access_denied";
             /** Format: int64 */
             status: number;
             title: string;
@@ -1411,8 +2096,10 @@ export interface components {
             expires: string;
             id: string;
             session: string;
+            signature?: string;
             /** @enum {string} */
             state: "queued" | "delivered" | "accepted" | "done" | "expired" | "cancelled" | "failed";
+            suggested_by?: components["schemas"]["Face"];
             text: string;
             /** Format: date-time */
             updated: string;
@@ -1456,6 +2143,9 @@ export interface components {
             /** Format: int64 */
             request: number;
         };
+        Refusal: {
+            why?: string;
+        };
         RepoVariables: {
             /** @description github.com/owner/name */
             repo: string;
@@ -1473,10 +2163,18 @@ export interface components {
             rows: number;
             session: string;
         };
+        RoleChange: {
+            /** @enum {string} */
+            role: "member" | "admin";
+        };
         Runner: {
+            /** @description where it was last used from */
+            address?: string;
             /** Format: date-time */
             created: string;
             id: string;
+            /** Format: date-time */
+            last_used?: string;
             /** @description the hop from Hub to Runner */
             link: components["schemas"]["Link"];
             /** @description as last reported; stale while the link is down */
@@ -1485,9 +2183,16 @@ export interface components {
             owner: string;
             /** Format: int64 */
             reclaim: number;
+            /** Format: date-time */
+            revoked?: string;
         };
         RunnerChange: {
             name: string;
+        };
+        RunnerLink: {
+            link: components["schemas"]["Link"];
+            name: string;
+            runner: string;
         };
         RunnersOutBody: {
             items: components["schemas"]["Runner"][];
@@ -1520,8 +2225,12 @@ export interface components {
             value: string;
         };
         Session: {
+            /** @enum {string} */
+            access?: "participant" | "creator";
             /** @description kind look: whose Sandbox it is */
             build?: string;
+            /** @description the Creator, as others see them */
+            by?: components["schemas"]["Face"];
             /** Format: date-time */
             created: string;
             creator: string;
@@ -1540,6 +2249,7 @@ export interface components {
             model: string;
             observed: components["schemas"]["Observed"];
             runner: string;
+            shared: components["schemas"]["Shared"];
             source: components["schemas"]["Source"];
             title: string;
             /** Format: date-time */
@@ -1552,8 +2262,28 @@ export interface components {
             model?: string;
             title?: string;
         };
+        SessionLink: {
+            /** @description shown this once */
+            url: string;
+        };
         SessionsOutBody: {
             items: components["schemas"]["Session"][];
+        };
+        SetupCode: {
+            /** @description as the Hub printed it when it was first started */
+            code: string;
+        };
+        ShareRequest: {
+            /** @description everyone on this Hub who can see the Session's repository */
+            everyone?: boolean;
+            /** @description of a person on this Hub */
+            login?: string;
+        };
+        Shared: {
+            everyone: boolean;
+            /** @description there is a link that lets its holder watch */
+            link: boolean;
+            people?: components["schemas"]["Face"][];
         };
         SignInInBody: {
             /** @description what the link has after its # */
@@ -1654,6 +2384,22 @@ export interface components {
             name: string;
             value: string;
         };
+        Suggestion: {
+            author: components["schemas"]["Face"];
+            /** Format: date-time */
+            created: string;
+            id: string;
+            /** @description what it became */
+            prompt?: string;
+            session: string;
+            /** @enum {string} */
+            state: "open" | "accepted" | "declined" | "withdrawn";
+            text: string;
+            /** Format: date-time */
+            updated: string;
+            /** @description the Creator's word on declining */
+            why?: string;
+        };
         Superseded: {
             by: string;
         };
@@ -1679,6 +2425,7 @@ export interface components {
             sandbox: components["schemas"]["Link"];
             /** Format: int64 */
             viewers: number;
+            watchers: components["schemas"]["Face"][];
         };
         TerminalUp: {
             /** @description hello: claims the size at once */
@@ -1737,6 +2484,265 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    audit: {
+        parameters: {
+            query?: {
+                /** @description an id or a login */
+                actor?: string;
+                /** @description session.share; session. is all that begin so */
+                action?: string;
+                /** @description an id */
+                target?: string;
+                from?: string;
+                to?: string;
+                /** @description go on to older lines: the lowest seq so far */
+                before?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ItemsOutAuditEntryBody"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "audit-export": {
+        parameters: {
+            query?: {
+                actor?: string;
+                action?: string;
+                target?: string;
+                from?: string;
+                to?: string;
+                before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One AuditEntry a line, the oldest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jsonl": components["schemas"]["AuditEntry"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-people": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ItemsOutPersonBody"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "role-person": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RoleChange"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "sign-out-person": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-all-runners": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ItemsOutOwnedRunnerBody"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "finish-sign-in": {
+        parameters: {
+            query?: {
+                code?: string;
+                state?: string;
+                error?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To a page of this Hub, signed in; or to /sign-in?problem=CODE */
+            302: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "begin-sign-in": {
+        parameters: {
+            query?: {
+                next?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To GitHub; or to /sign-in?problem=CODE */
+            302: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "get-build": {
         parameters: {
             query?: never;
@@ -1880,6 +2886,169 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Session"];
                 };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "request-device": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeviceRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceCode"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "poll-device": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeviceTokenRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceToken"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-device": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_code: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Device"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "approve-device": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_code: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Approval"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Device"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "deny-device": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_code: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description What went wrong */
             default: {
@@ -2320,13 +3489,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events session, runner, prompt, environment, build with the object; ready with {} when nothing is missed any more. A session in the phase deleted is gone */
+            /** @description Events session, runner, prompt, suggestion, presence, link (of the Runner of a Session that is shared), environment, build with the object; ready with {} when nothing is missed any more. A session in the phase deleted is gone. An API token hears of what its scopes open */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["Session"] | components["schemas"]["Runner"] | components["schemas"]["Prompt"] | components["schemas"]["Environment"] | components["schemas"]["Build"];
+                    "text/event-stream": components["schemas"]["Session"] | components["schemas"]["Runner"] | components["schemas"]["Prompt"] | components["schemas"]["Suggestion"] | components["schemas"]["Presence"] | components["schemas"]["RunnerLink"] | components["schemas"]["Environment"] | components["schemas"]["Build"];
                 };
             };
             /** @description What went wrong */
@@ -2371,6 +3540,39 @@ export interface operations {
             };
         };
     };
+    "join-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JoinRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     me: {
         parameters: {
             query?: never;
@@ -2386,7 +3588,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Person"];
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "find-people": {
+        parameters: {
+            query?: {
+                /** @description how a login or a name begins */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ItemsOutFaceBody"];
                 };
             };
             /** @description What went wrong */
@@ -2548,6 +3782,35 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["RunnersOutBody"];
                 };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "revoke-runner": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description What went wrong */
             default: {
@@ -2913,6 +4176,69 @@ export interface operations {
             };
         };
     };
+    "link-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionLink"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "unlink-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "new-conversation-session": {
         parameters: {
             query?: never;
@@ -3140,6 +4466,73 @@ export interface operations {
             };
         };
     };
+    "share-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShareRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "unshare-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                person: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "sleep-session": {
         parameters: {
             query?: never;
@@ -3189,6 +4582,72 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-suggestions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ItemsOutSuggestionBody"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "make-suggestion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSuggestion"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Suggestion"];
                 };
             };
             /** @description What went wrong */
@@ -3282,6 +4741,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "redeem-setup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetupCode"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
                 };
             };
             /** @description What went wrong */
@@ -3400,6 +4892,199 @@ export interface operations {
             204: {
                 headers: {
                     "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "accept-suggestion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Acceptance"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Prompt"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "decline-suggestion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Refusal"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Suggestion"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "withdraw-suggestion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Suggestion"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ItemsOutAPITokenBody"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewAPIToken"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeAPIToken"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "revoke-token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3656,6 +5341,35 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": components["schemas"]["Snapshot"] | components["schemas"]["DesiredSession"] | components["schemas"]["DesiredMachine"] | components["schemas"]["Input"] | components["schemas"]["Resize"] | components["schemas"]["Attach"] | components["schemas"]["Detach"] | components["schemas"]["Superseded"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "runner-token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The next token. The one that asked is good until the next one is first used */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewToken"];
                 };
             };
             /** @description What went wrong */

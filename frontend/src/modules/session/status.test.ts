@@ -21,6 +21,8 @@ function session(observed: Partial<Session['observed']>, o: Partial<Session> = {
     generation: 2,
     created: at(900),
     updated: at(5),
+    access: 'creator',
+    shared: { everyone: false, link: false },
     ...o,
     observed: {
       phase: 'awake',

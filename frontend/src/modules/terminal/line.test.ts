@@ -93,6 +93,7 @@ class FarEnd {
         cols: 80,
         rows: 24,
         viewers: 1,
+        watchers: [],
         runner: { state: this.runner, since },
         sandbox: { state: 'up', since },
       },
