@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -59,6 +61,14 @@ type scene struct {
 	*rig.Rig
 	wire    *recorder
 	session claudehub.SessionID
+	more    map[string]string // credentials that were made here
+}
+
+// Secrets are all credentials of the scene, by what they are.
+func (s *scene) Secrets() map[string]string {
+	all := s.Rig.Secrets()
+	maps.Copy(all, s.more)
+	return all
 }
 
 // title is looked for where the Hub must have it: it proves that a search sees what is there.
@@ -106,7 +116,7 @@ func newScene(ctx context.Context, claude string) (*scene, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scene{}
+	s := &scene{more: map[string]string{}}
 	if s.Rig, err = rig.New(ctx, dir); err != nil {
 		return s, err
 	}
@@ -141,6 +151,9 @@ func (s *scene) play(ctx context.Context) error {
 	if err := s.prompts(ctx, claudehub.PromptDone); err != nil {
 		return err
 	}
+	if err := s.token(ctx); err != nil {
+		return err
+	}
 	for _, step := range []struct {
 		verb string
 		done func(claudehub.Session) bool
@@ -159,6 +172,30 @@ func (s *scene) play(ctx context.Context) error {
 		return err
 	}
 	return s.typeSomething(ctx)
+}
+
+// token makes an API token that only reads, and reads with it.
+func (s *scene) token(ctx context.Context) error {
+	var made struct{ Token string }
+	err := s.Post(ctx, "/api/tokens", map[string]any{"name": "a script", "scopes": []claudehub.Scope{claudehub.ScopeRead}}, &made)
+	if err != nil {
+		return err
+	}
+	s.more["API token"] = made.Token
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/api/sessions", http.NoBody)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+made.Token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("an API token that was made opens nothing: %s", resp.Status)
+	}
+	return nil
 }
 
 func (s *scene) typeSomething(ctx context.Context) error {
