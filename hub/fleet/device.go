@@ -133,10 +133,13 @@ func (f *Fleet) takesUp(ctx context.Context, q store.Q, p claudehub.PersonID, d 
 		return r, false, nil
 	}
 	r, err = q.Runner(ctx, d.Again)
-	if claudehub.CodeOf(err) == claudehub.NotFound || err == nil && mayOwn(p, r.Runner) != nil {
+	if err != nil {
+		return store.Runner{}, false, absentIsFine(err)
+	}
+	if mayOwn(p, r.Runner) != nil {
 		return store.Runner{}, false, nil
 	}
-	return r, err == nil, err
+	return r, true, nil
 }
 
 // ApproveDevice lets a device come for its token, under the name that the person gives it, or its own. A Runner that is

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -125,7 +126,7 @@ func (f *Fleet) recheckPerson(ctx context.Context, p claudehub.Person, b *backof
 		return f.endClaim(ctx, claim, verdict, now)
 	}
 	until := f.now() // whoever ends now leaves the person to the next Hub
-	if ctx.Err() == nil || context.Cause(ctx) == context.DeadlineExceeded {
+	if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		until = b.outage(until)
 		// GitHub's limits are per person: one who reached theirs does not put off the others.
 		if o, ok := github.AsOutage(err); ok && o.RetryAfter > 0 {

@@ -31,12 +31,12 @@ func (w *town) leaveOrg(id int64) {
 func TestRemovedFromTheOrganisation(t *testing.T) {
 	eachTown(t, func(t *testing.T, w *town) {
 		ada, cookie := w.signInAs("ada")
-		bob, bobs := w.signInAs("bob")
+		_, bobs := w.signInAs("bob")
 		_, token, err := w.CreateAPIToken(w.ctx, ada.ID, "ci", reading, time.Time{})
 		check(t, err)
 		box, runner, err := w.AddRunner(w.ctx, ada.ID, "box")
 		check(t, err)
-		w.rig.runner = box.ID
+		w.runner = box.ID
 		heard := w.listen("one-instance")
 		check(t, w.AcquireLease(w.ctx, box.ID, "one-instance", "mac", false))
 		told := make(chan struct{}, 10)
@@ -86,7 +86,6 @@ func TestRemovedFromTheOrganisation(t *testing.T) {
 		check(t, err)
 		w.wantNotes("person.return", 1)
 		w.wantNotes("person.remove", 1)
-		_ = bob
 	})
 }
 
@@ -283,7 +282,7 @@ func TestALateNoCountsForNothing(t *testing.T) {
 			t.Error("the claim of a Hub that is gone stays")
 		}
 		kill()
-		<-done
+		check(t, <-done)
 		w.clock.move(time.Second)
 		if _, _, err := w.Authenticate(w.ctx, cookie); err != nil {
 			t.Error(err)

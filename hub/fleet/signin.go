@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -62,10 +63,12 @@ func (f *Fleet) FinishSignIn(ctx context.Context, sealed string, q url.Values, u
 	}
 	begun, err := f.unseal(sealed)
 	if err != nil {
+		f.NoteRefusal(ctx, "sign-in", "", err)
 		return claudehub.Token{}, "/", err
 	}
 	who, token, err := f.github.Finish(ctx, begun.Pending, github.AnswerFrom(q))
 	if err != nil {
+		f.NoteRefusal(ctx, "sign-in", "", err)
 		return claudehub.Token{}, "/", err
 	}
 	verdict, err := f.github.Allowed(ctx, token, f.allow)
@@ -79,6 +82,7 @@ func (f *Fleet) FinishSignIn(ctx context.Context, sealed string, q url.Values, u
 		cookie, err = f.enter(ctx, verdict.Identity, token, userAgent)
 	}
 	if err != nil {
+		f.NoteRefusal(ctx, "sign-in", fmt.Sprintf("github:%d %s", who.ID, who.Login), err)
 		f.turnAway(ctx, who, token, verdict)
 		return claudehub.Token{}, "/", err
 	}

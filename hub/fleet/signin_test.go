@@ -91,6 +91,9 @@ func TestSignInRefuses(t *testing.T) {
 
 		sealed, q = w.begin("mallory", "/")
 		refused("not on the list", sealed, q, claudehub.Forbidden)
+		if got := w.audit(fleet.AuditFilter{Action: "sign-in", Limit: 1}); len(got) != 1 || got[0].Target != "github:1004 mallory" || got[0].Outcome != claudehub.OutcomeRefused {
+			t.Errorf("noted as %+v", got)
+		}
 		sealed, q = w.begin("", "/")
 		refused("declined", sealed, q, claudehub.Forbidden)
 		if all, err := w.People(w.ctx, claudehub.Person{ID: w.me, Role: claudehub.RoleAdmin}); err != nil || len(all) != 3 {
@@ -188,7 +191,7 @@ func TestSomebodyIsCalledLocal(t *testing.T) {
 			t.Errorf("the person of local mode is %+v", local)
 		}
 		w.restart() // without GitHub
-		mine := w.rig.signIn()
+		mine := w.signIn()
 		if got, _, err := w.Authenticate(w.ctx, mine); err != nil || got.ID != w.me {
 			t.Errorf("%+v, %v", got, err)
 		}

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -19,6 +20,57 @@ func TestAnEarlierDatabaseIsBroughtHere(t *testing.T) {
 			check(t, store.OpenAt(t.Context(), dsn, 1, filepath.Join("testdata", "version1.sql")))
 			earlier(t, storetest.Open(t, dsn))
 		})
+	}
+}
+
+// TestTheSecondVersionIsBroughtHere is the same for the program before there were identities.
+func TestTheSecondVersionIsBroughtHere(t *testing.T) {
+	for name, dsn := range map[string]string{
+		"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "hub.db"), "postgres": storetest.PostgresDSN(t),
+	} {
+		t.Run(name, func(t *testing.T) {
+			check(t, store.OpenAt(t.Context(), dsn, 2, filepath.Join("testdata", "version2.sql")))
+			second(t, storetest.Open(t, dsn))
+		})
+	}
+}
+
+func second(t *testing.T, st *store.Store) {
+	ctx, q := t.Context(), st.Read()
+	p, err := q.LocalPerson(ctx)
+	check(t, err)
+	if p.Login != "local" || p.Role != claudehub.RoleAdmin || p.GitHub != 0 || !p.Removed.IsZero() || p.Avatar != "" {
+		t.Errorf("the person is %+v", p)
+	}
+	in, whose, err := q.SignInByHash(ctx, "c85011d73a8ae37ea0ae1c43c1366f034290dd5955fcf3e4a25b67fdb87e3d97")
+	check(t, err)
+	if whose != p || in.UserAgent != "Firefox" {
+		t.Errorf("the browser %+v is %+v's", in, whose)
+	}
+	runners, err := q.Runners(ctx, p.ID)
+	check(t, err)
+	if len(runners) != 1 || runners[0].Lease.Host != "mac" || runners[0].MachineSeq != 2 || !runners[0].Revoked.IsZero() || !runners[0].LastUsed.IsZero() || runners[0].Address != "" {
+		t.Fatalf("the Runners are %+v", runners)
+	}
+	known, err := q.RunnerTokenOf(ctx, runners[0].ID)
+	check(t, err)
+	if found, err := q.RunnerByToken(ctx, known.Hash); err != nil || found.Runner != runners[0].ID || found.Next != "" || found.Owner != p {
+		t.Errorf("its token is %+v's, %v", found, err)
+	}
+	sessions, err := q.SessionsOf(ctx, p.ID, false)
+	check(t, err)
+	if len(sessions) != 1 || sessions[0].Title != "fix the test" || sessions[0].Environment == nil || sessions[0].Environment.Name != "tools" {
+		t.Errorf("the Sessions are %+v", sessions)
+	}
+	check(t, st.Write(ctx, func(q store.Q) error {
+		token := store.APIToken{Person: p.ID, Hash: "h", APIToken: claudehub.APIToken{ID: "tok_1", Name: "ci", Scopes: claudehub.Scopes, Created: p.Created}}
+		return errors.Join(q.AddAPIToken(ctx, token), q.SetChecked(ctx, p.ID, []byte("sealed"), p.Created), q.SetNextRunnerToken(ctx, runners[0].ID, "next", p.Created))
+	}))
+	if got, whose, err := q.APITokenByHash(ctx, "h"); err != nil || whose.ID != p.ID || len(got.Scopes) != len(claudehub.Scopes) {
+		t.Errorf("what was written is %+v of %+v, %v", got, whose, err)
+	}
+	if sealed, err := q.Credential(ctx, p.ID); err != nil || string(sealed) != "sealed" {
+		t.Errorf("the credential is %q, %v", sealed, err)
 	}
 }
 
