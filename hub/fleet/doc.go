@@ -7,4 +7,9 @@
 // stored, and opened for its person when it is no secret, and for the Runner of a Session that starts; that what Runners
 // say is bounded; and that what is absent and what is not yours look alike. Nothing here waits for a Runner: desired
 // state is kept until the Runner comes for it. Every error a person may see is a *claudehub.Error.
+//
+// Of people it promises that GitHub's numeric id is who a person is, whatever they are called now; that every credential
+// is kept by its hash, and is refused from the moment on that it is revoked, over, or its person is removed; that only
+// GitHub's own "no" removes anybody, and an outage nobody; that one Hub at a time asks about a person; and that nothing of
+// a removed person's is deleted but what signs them in.
 package fleet

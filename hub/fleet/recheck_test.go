@@ -14,9 +14,11 @@ import (
 )
 
 // asked counts the questions about people that GitHub was asked.
-func (w *town) asked() (n int) {
+func (w *town) asked() int { return w.calls(standin.User) }
+
+func (w *town) calls(endpoint string) (n int) {
 	for _, q := range w.far.Log().Requests {
-		if q.Endpoint == standin.User {
+		if q.Endpoint == endpoint {
 			n++
 		}
 	}
@@ -198,15 +200,13 @@ func TestIdentityIsRefreshed(t *testing.T) {
 func TestOneHubAsks(t *testing.T) {
 	eachTown(t, func(t *testing.T, w *town) {
 		app := w.far.Script().App
-		app.TokenLifeSeconds = 3600
-		check(t, w.far.SetApp(app))
-		ada, cookie := w.signInAs("ada")
 		app.TokenLifeSeconds = 60 // soon over: each question renews it
 		check(t, w.far.SetApp(app))
+		ada, cookie := w.signInAs("ada")
 		other := w.hub()
 		for round := range 4 {
 			w.clock.move(15 * time.Minute)
-			n := w.asked()
+			n, renewed := w.asked(), w.calls(standin.AccessToken)
 			var all sync.WaitGroup
 			for range 3 {
 				for _, hub := range []*fleet.Fleet{w.Fleet, other} {
@@ -220,6 +220,9 @@ func TestOneHubAsks(t *testing.T) {
 			all.Wait()
 			if got := w.asked() - n; got != 1 {
 				t.Errorf("round %d: asked %d times", round, got)
+			}
+			if got := w.calls(standin.AccessToken) - renewed; got != 1 {
+				t.Errorf("round %d: the token was renewed %d times", round, got)
 			}
 			if _, _, err := w.Authenticate(w.ctx, cookie); err != nil {
 				t.Fatalf("round %d: %v", round, err)
