@@ -37,11 +37,10 @@ func (c Config) checkSignIn() error {
 
 // checkNames sees that what browsers are told to open is what is served.
 func (c Config) checkNames() error {
-	u, err := url.Parse(c.PublicURL)
-	if c.PublicURL == "" || err != nil {
-		return nil
-	}
+	u, _ := url.Parse(c.PublicURL) // it was looked at before
 	switch {
+	case c.PublicURL == "":
+		return nil
 	case c.ownTLS() && u.Scheme == "http":
 		return claudehub.Errorf(claudehub.Invalid, "The Hub has a certificate, so the public URL (--public-url) begins with https://.")
 	case len(c.ACME) > 0 && !slices.Contains(c.names(), strings.ToLower(u.Hostname())):

@@ -12,7 +12,7 @@ import (
 
 // signIn gives a fleet what it needs for sign-in by GitHub; nothing in local mode. forget lets go of connections.
 func (c Config) signIn(opt *fleet.Options) (forget func(), err error) {
-	client, allow, err := c.GitHub.client()
+	client, allow, err := c.client()
 	if client == nil || err != nil {
 		return func() {}, err
 	}

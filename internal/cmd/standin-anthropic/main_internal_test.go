@@ -25,7 +25,9 @@ func TestSaysWhereItListensAndStops(t *testing.T) {
 	defer cancel()
 	r, w := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- program().Run(ctx, []string{"--script", script, "--token-file", tokenFile}, w, io.Discard) }()
+	go func() {
+		done <- program().Run(ctx, []string{"--script", script, "--token-file", tokenFile}, w, io.Discard)
+	}()
 	out := bufio.NewReader(r)
 	line, err := out.ReadString('\n')
 	if err != nil {
