@@ -1,8 +1,10 @@
 package fleet_test
 
 import (
+	"fmt"
 	"testing"
 
+	"claude-hub/hub/fleet"
 	"claude-hub/internal/claudehub"
 	"claude-hub/internal/wire"
 )
@@ -67,5 +69,52 @@ func BenchmarkAddPrompt(b *testing.B) {
 		if _, err := r.CancelPrompt(r.ctx, r.me, s.ID, p.ID); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkSessions is the list of a page: of one's own, of which each tenth is shared with somebody, and of as many that
+// others share.
+func BenchmarkSessions(b *testing.B) {
+	for _, n := range []int{1, 100, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			r := newRig(b, openSQLite(b))
+			r.token(r.me)
+			for i := range n {
+				s, err := r.CreateSession(r.ctx, []claudehub.PersonID{r.me, r.stranger}[i%2], fleet.NewSession{
+					Runner: []claudehub.RunnerID{r.runner, r.theirs}[i%2], Title: "t", Source: claudehub.Source{GitURL: fmt.Sprintf("git@git.example:acme/app%d", i%10)}})
+				check(b, err)
+				switch {
+				case i%20 == 1:
+					_, err = r.ShareEveryone(r.ctx, r.stranger, s.ID, true)
+				case i%2 == 1:
+					_, err = r.Share(r.ctx, r.stranger, s.ID, "local")
+				case i%10 == 0:
+					_, err = r.Share(r.ctx, r.me, s.ID, "stranger")
+				}
+				check(b, err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := r.Sessions(r.ctx, r.me, false); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkNote is what the audit log adds to a durable write: a transaction that changes one row, without and with a line.
+func BenchmarkNote(b *testing.B) {
+	for name, noted := range map[string]bool{"without": false, "with": true} {
+		b.Run(name, func(b *testing.B) {
+			r := newRig(b, openSQLite(b))
+			s := r.create(newSession())
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := r.TouchNoted(r.ctx, s.ID, noted); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

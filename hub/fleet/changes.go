@@ -87,7 +87,7 @@ func (f *Fleet) sendChanges(ctx context.Context, b *backlog, o *others, send fun
 		c, err := f.lookUp(ctx, o, *next)
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // nobody is there to be told
 		case claudehub.CodeOf(err) == claudehub.NotFound:
 			continue
 		case err != nil:

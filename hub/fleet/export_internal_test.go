@@ -79,3 +79,26 @@ const (
 	MaxDevices     = maxDevices
 	MaxDevicesFrom = maxDevicesFrom
 )
+
+// Mute is what a Hub is after kill -9: it says nothing more of who is present.
+func (f *Fleet) Mute() {
+	f.presence.mu.Lock()
+	defer f.presence.mu.Unlock()
+	f.presence.beat = f.now().Add(1000 * time.Hour)
+	clear(f.presence.here)
+}
+
+// Present is Enter and leave without the database.
+func (f *Fleet) Present(owner claudehub.PersonID, id claudehub.SessionID, p claudehub.Face, n int) {
+	f.present(owner, id, p, n)
+}
+
+// TouchNoted changes a Session, with a line in the audit log or without.
+func (f *Fleet) TouchNoted(ctx context.Context, id claudehub.SessionID, noted bool) error {
+	return f.st.Write(ctx, func(q store.Q) error {
+		if err := q.SetObserved(ctx, id, claudehub.Observed{}, f.now()); err != nil || !noted {
+			return err
+		}
+		return f.note(ctx, q, "thing.do", string(id), map[string]string{"prompt": "pro_x"})
+	})
+}

@@ -80,7 +80,10 @@ func (v *Viewer) Leave() { v.feed.leave(v) }
 // Next waits for what to send next. Texts go before output, so that an answer is not held up by a flood.
 func (v *Viewer) Next(ctx context.Context) (Message, error) {
 	for {
-		if m, ok, err := v.pop(ctx); ok || err != nil {
+		if m, ok, err := v.pop(); ok || err != nil {
+			if m.Text != nil && m.Text.State != nil {
+				m.Text.State.Watchers = v.feed.feeds.opt.Fleet.Watchers(ctx, v.feed.session) // outside of the lock
+			}
 			return m, err
 		}
 		select {
@@ -91,7 +94,7 @@ func (v *Viewer) Next(ctx context.Context) (Message, error) {
 	}
 }
 
-func (v *Viewer) pop(ctx context.Context) (Message, bool, error) {
+func (v *Viewer) pop() (Message, bool, error) {
 	v.feed.mu.Lock()
 	defer v.feed.mu.Unlock()
 	switch {
@@ -99,7 +102,7 @@ func (v *Viewer) pop(ctx context.Context) (Message, bool, error) {
 		return Message{}, false, v.err
 	case v.stateDirty:
 		v.stateDirty = false
-		return Message{Text: &wire.TerminalDown{Type: "state", State: v.stateLocked(ctx)}}, true, nil
+		return Message{Text: &wire.TerminalDown{Type: "state", State: v.stateLocked()}}, true, nil
 	case len(v.texts) > 0:
 		t := v.texts[0]
 		v.texts = v.texts[1:]
@@ -113,11 +116,11 @@ func (v *Viewer) pop(ctx context.Context) (Message, bool, error) {
 	return Message{}, false, nil
 }
 
-func (v *Viewer) stateLocked(ctx context.Context) *wire.TerminalState {
+func (v *Viewer) stateLocked() *wire.TerminalState {
 	f := v.feed
 	return &wire.TerminalState{
 		Drive: v.who.Drive, Owner: f.owner == v, Cols: f.cols, Rows: f.rows, Viewers: len(f.viewers),
-		Watchers: f.feeds.opt.Fleet.Watchers(ctx, f.session), Runner: f.runnerLink, Sandbox: f.sandboxLink,
+		Runner: f.runnerLink, Sandbox: f.sandboxLink,
 	}
 }
 
