@@ -136,10 +136,10 @@ func (f *Fleet) takesUp(ctx context.Context, q store.Q, p claudehub.PersonID, d 
 	if err != nil {
 		return store.Runner{}, false, absentIsFine(err)
 	}
-	if mayOwn(p, r.Runner) != nil {
-		return store.Runner{}, false, nil
+	if owns := mayOwn(p, r.Runner) == nil; owns {
+		return r, true, nil
 	}
-	return r, true, nil
+	return store.Runner{}, false, nil
 }
 
 // ApproveDevice lets a device come for its token, under the name that the person gives it, or its own. A Runner that is
