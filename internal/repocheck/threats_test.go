@@ -13,6 +13,7 @@ const threatModel = "docs/threat-model.md"
 var (
 	namedTest  = regexp.MustCompile("`([a-z][a-z0-9/-]*)\\.((?:Test|Fuzz)[A-Za-z0-9]+)`")
 	namedStory = regexp.MustCompile("`story ([a-z0-9-]+)`")
+	namedPages = regexp.MustCompile("`(frontend/src/[^`]+\\.test\\.tsx?)`") // that it exists is asked of every path
 	toCome     = regexp.MustCompile(`to come: ([a-z0-9-]+)`)
 )
 
@@ -80,7 +81,7 @@ func TestThreatModelIsHonest(t *testing.T) {
 		promise, how, proof := row[0], row[1], row[2]
 		tests := namedTest.FindAllStringSubmatch(proof, -1)
 		stories := namedStory.FindAllStringSubmatch(proof, -1)
-		if none := strings.Contains(proof, "no test yet"); !none && len(tests)+len(stories) == 0 {
+		if none := strings.Contains(proof, "no test yet"); !none && len(tests)+len(stories) == 0 && !namedPages.MatchString(proof) {
 			t.Errorf("%q names no proof, and does not say that there is none", promise)
 		}
 		for _, m := range tests {
