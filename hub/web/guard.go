@@ -144,9 +144,15 @@ func bounded(w http.ResponseWriter, r *http.Request, rt route) (http.ResponseWri
 // pass asks in order: does a page of another site send a person's cookie, is it too often, who is it, may they.
 func (s *server) pass(w http.ResponseWriter, r *http.Request, rt route) error {
 	rec := recordOf(r.Context())
+	rec.actor = actorOf(nil, rec)
 	if sentByItself(rt, r) {
 		if err := crossOrigin.Check(r); err != nil {
 			return claudehub.WithCause(claudehub.Forbidden, err, "That request came from another site.")
+		}
+		if rt.open != opensNothing { // it is asked for with GET, and yet takes a place for as long as it is open
+			if err := s.ownOrigin(r); err != nil {
+				return err
+			}
 		}
 	}
 	if rt.attempts != nil {
@@ -154,7 +160,6 @@ func (s *server) pass(w http.ResponseWriter, r *http.Request, rt route) error {
 			return err
 		}
 	}
-	rec.actor = actorOf(nil, rec)
 	r = r.WithContext(fleet.WithActor(r.Context(), rec.actor))
 	authed, err := s.authenticateFor(rt, r)
 	if err != nil {

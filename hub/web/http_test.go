@@ -128,6 +128,13 @@ func TestUnsafeRequestsFromOtherSitesAreRefused(t *testing.T) {
 		if status != http.StatusForbidden {
 			t.Errorf("a WebSocket from %s: %d %v", name, status, err)
 		}
+		cookie := map[string]string{"Cookie": h.ann.Cookie.String()}
+		for k, v := range header {
+			cookie = merge(cookie, k, v[0])
+		}
+		if status, _, body := send(t, "GET", h.URL+"/api/events", "", nil, cookie); status != http.StatusForbidden {
+			t.Errorf("a stream for %s: %d %s", name, status, body)
+		}
 	}
 }
 

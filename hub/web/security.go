@@ -38,7 +38,8 @@ func pagePolicy(nonce string) string {
 		"connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 }
 
-// ownOrigin refuses a WebSocket that a page of another site opened: browsers send cookies along, and ask nobody.
+// ownOrigin refuses a WebSocket or a stream that a page of another site opened: browsers send cookies along, and ask
+// nobody. Of a stream such a page could read nothing, but it would hold the places that the person's own pages need.
 func (s *server) ownOrigin(r *http.Request) error {
 	errCross := claudehub.Errorf(claudehub.Forbidden, "That connection came from another site.")
 	origin := r.Header.Get("Origin")
