@@ -34,6 +34,7 @@ if [ "$what" = test ]; then
   need zsh zsh # completion is pressed for in the real shells
   need fish fish
   need pkill procps
+  need sqlite3 sqlite3 # a story makes what is in the Hub's database old
   need dbus-run-session dbus
   command -v gcc >/dev/null 2>&1 || { missing+=(gcc); packages+=(build-essential); } # the race detector needs cgo
 fi

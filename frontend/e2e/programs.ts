@@ -33,6 +33,8 @@ export class Rig {
   readonly far = place.home ?? this.home;
   readonly token = `sk-ant-oat01-stand-in-${'x'.repeat(40)}${Math.random().toString(36).slice(2).padEnd(20, '0')}`;
   port = 0;
+  /** The Hub's program; a story may put another build in its place, for the next start. */
+  hubProgram = bin('claude-hub');
   hub!: Program;
   runner!: Program;
   anthropic!: Program;
@@ -92,7 +94,7 @@ export class Rig {
     const signIn = this.github?.hubFlags ?? [];
     this.hub = new Program(
       'hub',
-      () => [bin('claude-hub'), 'serve', '--listen', `127.0.0.1:${this.port}`, '--data', this.hubDir, ...signIn],
+      () => [this.hubProgram, 'serve', '--listen', `127.0.0.1:${this.port}`, '--data', this.hubDir, ...signIn],
       logs,
     );
     this.hub.start();
