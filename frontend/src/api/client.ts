@@ -1,4 +1,5 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
+import { keys } from './keys';
 import { Problem } from './problem';
 import { toSignIn } from './signin';
 
@@ -18,5 +19,6 @@ export const client = new QueryClient({
   },
 });
 
-// Who watches is told when it changes, and not again for someone who asks later.
+// Who watches, and how others' Runners are reached, is told when it changes, and not again for someone who asks later.
 client.setQueryDefaults(['presence'], { gcTime: Number.POSITIVE_INFINITY });
+client.setQueryDefaults(keys.links, { gcTime: Number.POSITIVE_INFINITY });

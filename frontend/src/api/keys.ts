@@ -18,6 +18,7 @@ export const keys = {
   seeds: ['seeds'] as const,
   tokens: ['tokens'] as const,
   suggestions: (session: string) => ['suggestions', session] as const,
+  links: ['links'] as const,
   presence: (session: string) => ['presence', session] as const,
   people: (q: string) => ['people', q] as const,
   allPeople: ['admin', 'people'] as const,

@@ -3,7 +3,7 @@ import { useSyncExternalStore } from 'react';
 import { type HubLink, listen } from './events';
 import { keys } from './keys';
 import type { ServerEvent } from './sse';
-import type { Build, Environment, Face, Prompt, Runner, Session, Suggestion } from './types';
+import type { Build, Environment, Face, Links, Prompt, Runner, RunnerLink, Session, Suggestion } from './types';
 
 let hubLink: HubLink = { state: 'connecting', since: Date.now() };
 const watchers = new Set<() => void>();
@@ -37,7 +37,8 @@ export function goLive(client: QueryClient, signedOut: () => void): () => void {
 export function apply(client: QueryClient, e: ServerEvent) {
   switch (e.event) {
     case 'ready':
-      // Who was here before the stream broke may have left meanwhile.
+      // Who was here before the stream broke may have left meanwhile, and a link may be another.
+      client.setQueryData<Links>(keys.links, {});
       client.setQueriesData<Face[]>({ queryKey: ['presence'] }, []);
       void client.invalidateQueries();
       return;
@@ -53,6 +54,11 @@ export function apply(client: QueryClient, e: ServerEvent) {
       return putBuild(client, JSON.parse(e.data) as Build);
     case 'suggestion':
       return putSuggestion(client, JSON.parse(e.data) as Suggestion);
+    case 'link': {
+      const link = JSON.parse(e.data) as RunnerLink;
+      client.setQueryData<Links>(keys.links, (old) => ({ ...old, [link.runner]: link }));
+      return;
+    }
     case 'presence': {
       const p = JSON.parse(e.data) as { session: string; watchers: Face[] | null };
       client.setQueryData(keys.presence(p.session), p.watchers ?? []);
@@ -65,8 +71,10 @@ export function apply(client: QueryClient, e: ServerEvent) {
 export function putSession(client: QueryClient, s: Session) {
   const known = client.getQueryData<Session>(keys.session(s.id));
   if (known && known.updated > s.updated) return;
-  client.setQueryData(keys.session(s.id), s);
   const gone = s.observed.phase === 'deleted';
+  // Of one that this person may not see any more nothing is told but its id: the page asks, and says what the Hub says.
+  if (gone && s.creator === '') void client.invalidateQueries({ queryKey: keys.session(s.id) });
+  else client.setQueryData(keys.session(s.id), s);
   const archived = s.desired === 'archived' || s.desired === 'deleted';
   for (const list of [false, true]) {
     client.setQueryData<Session[]>(keys.sessions(list), (old) => old && place(old, s, !gone && list === archived));

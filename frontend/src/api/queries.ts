@@ -2,7 +2,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions, skipToken } from 
 import { calls, type Scope } from './calls';
 import { type AuditFilter, identity } from './identity';
 import { keys } from './keys';
-import type { Face } from './types';
+import type { Face, Links } from './types';
 
 // Events keep these fresh, so nothing goes stale by age; "ready" after a reconnect refetches all.
 const live = { staleTime: Number.POSITIVE_INFINITY } as const;
@@ -47,6 +47,8 @@ export const seedsQuery = queryOptions({ queryKey: keys.seeds, queryFn: calls.se
 
 export const suggestionsQuery = (session: string) =>
   queryOptions({ queryKey: keys.suggestions(session), queryFn: () => identity.suggestions(session), ...live });
+/** How the Runners of others' Sessions are reached comes by events alone, when it changes. */
+export const linksQuery = queryOptions<Links>({ queryKey: keys.links, queryFn: skipToken, ...live });
 /** Presence comes by events alone. */
 export const presenceQuery = (session: string) =>
   queryOptions<Face[]>({ queryKey: keys.presence(session), queryFn: skipToken, ...live });

@@ -69,6 +69,7 @@ export interface Person extends Face {
 export interface HubInfo extends Omit<Schemas['HubInfo'], 'mode'> {
   mode: string;
   github?: { url: string };
+  setup?: boolean;
 }
 
 export interface Suggestion {
@@ -119,3 +120,13 @@ export interface AuditEntry {
   prev: string;
   hash: string;
 }
+
+/** RunnerLink is all that is told of another person's Runner. */
+export interface RunnerLink {
+  runner: string;
+  name: string;
+  link: Runner['link'];
+}
+
+/** Links are those by their Runner's id. */
+export type Links = Record<string, RunnerLink>;

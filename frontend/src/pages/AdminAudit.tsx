@@ -5,7 +5,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { type AuditFilter, auditQuery as queryString } from '~/api/identity';
-import { allPeopleQuery, auditQuery } from '~/api/queries';
+import { allPeopleQuery, auditQuery, meQuery } from '~/api/queries';
 import type { AuditEntry } from '~/api/types';
 import admin from '~/modules/admin/Admin.module.css';
 import { Frame } from '~/modules/admin/Frame';
@@ -16,13 +16,20 @@ import { Line } from '~/modules/audit/Line';
 import { Empty } from '~/ui/Empty';
 import { Trouble } from '~/ui/Trouble';
 import { useTitle } from '~/ui/title';
+import { usePhone } from '~/ui/viewport';
 
 /** AdminAudit is who did what to what, from where and when, the newest first. */
 export function AdminAudit() {
   useTitle('Audit');
+  const me = useQuery(meQuery);
+  return me.data?.role === 'admin' ? <Audit /> : <Frame title="Audit">{null}</Frame>; // nobody else asks for it
+}
+
+function Audit() {
   const search = useSearch({ from: '/shell/admin/audit' });
   const navigate = useNavigate({ from: '/admin/audit' });
   const people = useQuery(allPeopleQuery);
+  const phone = usePhone();
   const asked: AuditFilter = { ...search, from: dayStart(search.from), to: dayStart(search.to, 1) };
   const log = useInfiniteQuery(auditQuery(asked));
   return (
@@ -33,7 +40,8 @@ export function AdminAudit() {
           <Button
             variant="default"
             size="xs"
-            leftSection={<IconRefresh size={14} aria-hidden />}
+            leftSection={phone ? undefined : <IconRefresh size={14} aria-hidden />}
+            px={phone ? 8 : undefined}
             loading={log.isRefetching && !log.isFetchingNextPage}
             onClick={() => void log.refetch()}
           >
@@ -45,7 +53,8 @@ export function AdminAudit() {
             size="xs"
             href={`/api/admin/audit.jsonl${queryString(asked)}`}
             download="audit.jsonl"
-            leftSection={<IconDownload size={14} aria-hidden />}
+            leftSection={phone ? undefined : <IconDownload size={14} aria-hidden />}
+            px={phone ? 8 : undefined}
           >
             Export
           </Button>

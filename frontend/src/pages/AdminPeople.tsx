@@ -1,7 +1,7 @@
 import { ActionIcon, Badge, Menu, Skeleton } from '@mantine/core';
 import { IconDots } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { identity } from '~/api/identity';
 import { keys } from '~/api/keys';
@@ -85,6 +85,7 @@ interface RowProps {
 function Row({ p, now, last, signOut }: RowProps) {
   const me = useQuery(meQuery);
   const client = useQueryClient();
+  const navigate = useNavigate();
   const role = useMutation({
     mutationFn: (to: Role) => identity.setRole(p.id, to),
     onSuccess: (to) => {
@@ -123,7 +124,7 @@ function Row({ p, now, last, signOut }: RowProps) {
           <span className={classes.quiet}>never</span>
         )}
       </td>
-      <td data-name="since">
+      <td className={classes.late}>
         <time dateTime={p.created}>{moment(p.created)}</time>
       </td>
       <td>
@@ -142,7 +143,7 @@ function Row({ p, now, last, signOut }: RowProps) {
                 {last ? 'Make a member (the only admin stays one)' : 'Make a member'}
               </Menu.Item>
             )}
-            <Menu.Item renderRoot={(props) => <Link to="/admin/audit" search={{ actor: p.id }} {...props} />}>
+            <Menu.Item onClick={() => void navigate({ to: '/admin/audit', search: { actor: p.id } })}>
               What they did
             </Menu.Item>
             <Menu.Item color="red" onClick={signOut}>

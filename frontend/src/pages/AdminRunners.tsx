@@ -96,7 +96,7 @@ function Runners() {
                 )}
                 {r.address && <span className={classes.quiet}> from {r.address}</span>}
               </td>
-              <td data-name="since">{moment(r.created)}</td>
+              <td className={classes.late}>{moment(r.created)}</td>
               <td>
                 {!r.revoked && (
                   <Button

@@ -108,13 +108,13 @@ function Entry({ found }: { found: (code: string, device: Device) => void }) {
 const kinds = {
   runner: {
     name: 'a Runner',
-    what: 'It gets a Runner token: your Sessions can then run on that machine.',
+    what: 'Your Sessions can then run on that machine.',
     danger:
       'Approve it only if you started this Runner yourself, just now. Someone else’s would see the work of every Session that you start on it.',
   },
   cli: {
     name: 'the command line',
-    what: 'It gets an API token of yours with all scopes: it can then watch and drive your Sessions.',
+    what: 'It gets an API token with all scopes: it can then watch and drive your Sessions.',
     danger:
       'Approve it only if you started this sign-in yourself, just now. Whoever holds the token can drive your Sessions.',
   },
@@ -148,7 +148,8 @@ function Asks({ code, device, back, done }: AsksProps) {
     >
       <Stack gap="md">
         <Text>
-          <b>{device.name}</b> asks to be {kind.name === 'a Runner' ? 'a Runner of yours' : 'signed in as you'}.
+          <b>{device.name}</b> asks to be {device.client === 'runner' ? 'a Runner of yours' : 'signed in as you'}.{' '}
+          {kind.what}
         </Text>
         <dl className={classes.facts}>
           <dt>Code</dt>
@@ -180,8 +181,6 @@ function Asks({ code, device, back, done }: AsksProps) {
         ) : (
           <TextInput
             label="Name"
-            description={kind.what}
-            inputWrapperOrder={['label', 'input', 'description', 'error']}
             ta="left"
             maxLength={60}
             value={name}

@@ -6,7 +6,7 @@ import { useTitle } from '~/ui/title';
 export function NotFound() {
   useTitle('Not found');
   return (
-    <Empty title="There is no such page">
+    <Empty title="There is no such page" level={1}>
       <Anchor component={Link} to="/sessions">
         To the Sessions
       </Anchor>

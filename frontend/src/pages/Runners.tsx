@@ -1,6 +1,8 @@
 import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { runnersQuery } from '~/api/queries';
+import { pairCommand } from '~/modules/runner/pairing';
 import { RunnerCard } from '~/modules/runner/RunnerCard';
 import { Command } from '~/ui/Copyable';
 import { Empty } from '~/ui/Empty';
@@ -56,11 +58,10 @@ function Add() {
   return (
     <ol className={classes.steps}>
       <li>
-        On the Hub's machine, make a token for it: <Command>claude-hub runner add --name NAME</Command>
+        On the new machine: <Command>{pairCommand()}</Command>
       </li>
       <li>
-        On the new machine, paste that token into:{' '}
-        <Command>{`claude-hub-runner pair --hub ${window.location.origin}`}</Command>
+        It shows a code and opens this Hub. <Link to="/device">Enter the code here</Link> and approve it.
       </li>
       <li>
         Give it your setup token: <Command>claude-hub-runner token set</Command>

@@ -38,7 +38,7 @@ export function SessionPage() {
   if (session.isError) {
     if (session.error instanceof Problem && session.error.status === 404) {
       return (
-        <Empty title="There is no such Session">
+        <Empty title="There is no such Session" level={1}>
           It is not there, or it is not shared with you.{' '}
           <Anchor component={Link} to="/sessions">
             To the Sessions
@@ -77,13 +77,14 @@ interface Props {
 function Loaded({ session, status, runner }: Props) {
   const phone = usePhone();
   const thumbs = useThumbs();
-  const { hub: hubLink } = useStatuses();
+  const { hub: hubLink, reachedBy } = useStatuses();
+  const reached = reachedBy(session);
   const hub = useQuery(hubQuery);
   const look = useLook();
   const page = useRef<HTMLDivElement>(null);
   const [terminal, setTerminal] = useState<TerminalStatus>();
   const shown = hasTerminal(session);
-  const runnerName = runner?.name ?? 'its Runner';
+  const runnerName = reached?.name ?? 'its Runner';
   const focus = (selector: string) => page.current?.querySelector<HTMLElement>(selector)?.focus();
   const mine = isMine(session);
   const box = mine ? '[data-testid="prompt-box"]' : '[data-testid="suggest-box"]';
@@ -144,7 +145,7 @@ function Loaded({ session, status, runner }: Props) {
             <LinkLine
               hub={own ? own.link : hubLink}
               runnerName={runnerName}
-              runner={hop(own?.state?.runner ?? runner?.link)}
+              runner={hop(own?.state?.runner ?? reached?.link)}
               sandbox={hop(own?.state?.sandbox ?? session.observed.sandbox_link)}
               rtt={own?.link.rtt}
             />

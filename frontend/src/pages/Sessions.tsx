@@ -163,7 +163,7 @@ function Filters({ search, count }: { search: SessionsSearch; count: Map<string,
 }
 
 function List({ lines, search }: { lines: Line[]; search: SessionsSearch }) {
-  const { now, runnerOf } = useStatuses();
+  const { now, reachedBy } = useStatuses();
   const { newSession } = useShell();
   const runners = useQuery(runnersQuery);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
@@ -221,7 +221,7 @@ function List({ lines, search }: { lines: Line[]; search: SessionsSearch }) {
                   key={session.id}
                   session={session}
                   status={status}
-                  runnerName={runnerOf(session)?.name ?? ''}
+                  runnerName={reachedBy(session)?.name ?? ''}
                   now={now}
                   selected={selected.has(session.id)}
                   select={(on) => select(session.id, on)}

@@ -1,6 +1,7 @@
 import { MantineProvider } from '@mantine/core';
-import { Notifications } from '@mantine/notifications';
+import { Notifications, notifications } from '@mantine/notifications';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { createMemoryHistory, createRouter, RouterProvider } from '@tanstack/react-router';
 import { cleanup, configure, render } from '@testing-library/react';
 import axe from 'axe-core';
 import type { ReactNode } from 'react';
@@ -9,6 +10,11 @@ import { afterEach, expect, vi } from 'vitest';
 // What jsdom lacks and the components reach for.
 window.matchMedia ??= (query: string) =>
   ({ matches: false, media: query, addEventListener() {}, removeEventListener() {} }) as unknown as MediaQueryList;
+window.IntersectionObserver ??= class {
+  observe() {}
+  unobserve() {}
+  disconnect() {}
+} as unknown as typeof IntersectionObserver;
 window.ResizeObserver ??= class {
   observe() {}
   unobserve() {}
@@ -20,11 +26,16 @@ globalThis.Request = class extends Request {
     super(typeof input === 'string' ? new URL(input, 'http://hub.test') : input, init);
   }
 };
+Element.prototype.scrollIntoView ??= () => {};
+window.scrollTo = () => {};
 Object.defineProperty(document, 'fonts', { value: new EventTarget() });
 // A machine that does other things as well is slow, not wrong.
 vi.setConfig({ testTimeout: 30_000 });
 configure({ asyncUtilTimeout: 10_000 });
-afterEach(cleanup);
+afterEach(() => {
+  cleanup();
+  notifications.clean(); // what was said in one test is not on the next one's page
+});
 
 /** surroundings are what every page has around it. */
 export function surroundings() {
@@ -87,4 +98,23 @@ export function refusal(status: number, code: string, detail: string): Response 
 export async function sound(element: Element) {
   const { violations } = await axe.run(element, { rules: { 'color-contrast': { enabled: false } } });
   expect(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(' ')}`)).toEqual([]);
+}
+
+/** open shows the whole program at a path, with everything around the page. */
+export async function open(path: string) {
+  const { router } = await import('~/router');
+  const own = createRouter({
+    routeTree: router.options.routeTree as typeof router.options.routeTree,
+    history: createMemoryHistory({ initialEntries: [path] }),
+  });
+  const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+  const shown = render(
+    <MantineProvider env="test">
+      <QueryClientProvider client={client}>
+        <RouterProvider router={own as unknown as typeof router} />
+        <Notifications />
+      </QueryClientProvider>
+    </MantineProvider>,
+  );
+  return { client, router: own, ...shown };
 }

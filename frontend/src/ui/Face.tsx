@@ -18,10 +18,9 @@ export function Face({ person, size = 24 }: { person: Person; size?: number }) {
       className={classes.face}
       data-hue={hueOf(person.id)}
       style={{ width: size, height: size, fontSize: Math.round(size * 0.42) }}
+      data-initials={initials(person.name, person.login)}
       aria-hidden="true"
-    >
-      {initials(person.name, person.login)}
-    </span>
+    />
   );
 }
 
@@ -44,11 +43,26 @@ export function Named({ person, size = 28, children }: { person: Person; size?: 
 
 const most = 4;
 
+/** FaceRow is the same inside of something that is pressed as a whole: it takes no press and no focus of its own. */
+export function FaceRow({ people }: { people: Person[] }) {
+  if (people.length === 0) return null;
+  const said = `here now: ${people.map((p) => called(p)).join(', ')}`;
+  return (
+    <span className={classes.row} title={said} data-testid="watchers">
+      {people.slice(0, 3).map((p) => (
+        <Face key={p.id} person={p} size={20} />
+      ))}
+      {people.length > 3 && <span className={classes.more} data-more={`+${people.length - 3}`} />}
+      <span className={classes.hidden}>{said}</span>
+    </span>
+  );
+}
+
 /** Faces are the people who watch: their names come with pointer, focus or touch; where there is no room, a number. */
 export function Faces({ people, compact = false }: { people: Person[]; compact?: boolean }) {
   if (people.length === 0) return null;
   const names = people.map((p) => called(p));
-  const said = `Here now: ${names.join(', ')}`;
+  const said = `here now: ${names.join(', ')}`;
   return (
     <Tooltip
       events={{ hover: true, focus: true, touch: true }}
@@ -63,7 +77,12 @@ export function Faces({ people, compact = false }: { people: Person[]; compact?:
         </>
       }
     >
-      <UnstyledButton className={classes.faces} aria-label={said} data-testid="watchers" data-compact={compact}>
+      <UnstyledButton
+        className={classes.faces}
+        aria-label={compact ? `${people.length} ${said}` : said}
+        data-testid="watchers"
+        data-compact={compact}
+      >
         {compact ? (
           <>
             <IconEye size={16} aria-hidden /> {people.length}
@@ -73,7 +92,7 @@ export function Faces({ people, compact = false }: { people: Person[]; compact?:
             {people.slice(0, people.length > most ? most - 1 : most).map((p) => (
               <Face key={p.id} person={p} />
             ))}
-            {people.length > most && <span className={classes.more}>+{people.length - most + 1}</span>}
+            {people.length > most && <span className={classes.more} data-more={`+${people.length - most + 1}`} />}
           </>
         )}
       </UnstyledButton>

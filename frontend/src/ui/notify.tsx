@@ -2,14 +2,16 @@ import { Button, Group, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { sentence } from '~/api/problem';
 
+const closeButtonProps = { 'aria-label': 'Close' };
+
 /** say tells something briefly. */
 export function say(text: string) {
-  notifications.show({ message: text, color: 'accent', autoClose: 6000 });
+  notifications.show({ message: text, color: 'accent', autoClose: 6000, closeButtonProps });
 }
 
 /** complain tells what did not work. */
 export function complain(err: unknown) {
-  notifications.show({ message: sentence(err), color: 'red', autoClose: 12_000, role: 'alert' });
+  notifications.show({ message: sentence(err), color: 'red', autoClose: 12_000, role: 'alert', closeButtonProps });
 }
 
 /** undoable tells what was done, with the way back. */
@@ -17,6 +19,7 @@ export function undoable(text: string, undo: () => void) {
   const id = notifications.show({
     color: 'accent',
     autoClose: 10_000,
+    closeButtonProps,
     message: (
       <Group justify="space-between" wrap="nowrap">
         <Text size="sm">{text}</Text>

@@ -47,7 +47,7 @@ export const theme = createTheme({
   },
 });
 
-/** variables are Mantine's own that differ here: quieter blacks, and dimmed text that reaches 4.5:1. */
+/** variables are Mantine's own that differ here: quieter blacks, and dimmed and red text that reach 4.5:1. */
 export const variables: CSSVariablesResolver = () => ({
   variables: {},
   light: {
@@ -55,6 +55,9 @@ export const variables: CSSVariablesResolver = () => ({
     '--mantine-color-dimmed': '#5d6169',
     '--mantine-color-placeholder': '#6b7079',
     '--mantine-color-error': '#b02020',
+    '--mantine-color-red-6': '#c92a2a',
+    '--mantine-color-red-filled': '#c92a2a',
+    '--mantine-color-red-filled-hover': '#b02525',
     '--mantine-color-orange-light': '#fff3dc',
     '--mantine-color-orange-light-color': '#8a4b00',
   },
@@ -64,6 +67,8 @@ export const variables: CSSVariablesResolver = () => ({
     '--mantine-color-dimmed': '#a4a9b3',
     '--mantine-color-placeholder': '#8f95a0',
     '--mantine-color-error': '#ff8a8a',
+    '--mantine-color-red-filled': '#c92a2a',
+    '--mantine-color-red-filled-hover': '#b02525',
     '--mantine-color-orange-light': '#3a2c12',
     '--mantine-color-orange-light-color': '#ffc155',
     '--mantine-color-red-light': '#3a1d1f',

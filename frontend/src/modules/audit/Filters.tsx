@@ -5,7 +5,9 @@ import type { AuditFilter } from '~/api/identity';
 import type { Face } from '~/api/types';
 import { called } from '~/ui/person';
 import classes from './Audit.module.css';
-import { actions } from './sentence';
+import { actions, kinds } from './sentence';
+
+const known = (action: string) => actions.includes(action) || kinds.some((k) => k.value === action);
 
 interface Props {
   filter: AuditFilter;
@@ -18,8 +20,12 @@ export function Filters({ filter, people, set }: Props) {
   const [target, setTarget] = useState(filter.target ?? '');
   useEffect(() => setTarget(filter.target ?? ''), [filter.target]);
   const settle = useDebouncedCallback((t: string) => set({ target: t.trim() || undefined }), 300);
-  const known = people.some((p) => p.id === filter.actor);
+  const listed = people.some((p) => p.id === filter.actor);
   const any = Object.values(filter).some(Boolean);
+  const offered = [
+    { group: 'All of one kind', items: kinds },
+    { group: 'One', items: filter.action && !known(filter.action) ? [filter.action, ...actions] : actions },
+  ];
   return (
     <search className={classes.filters}>
       <Select
@@ -29,7 +35,7 @@ export function Filters({ filter, people, set }: Props) {
         searchable
         data={[
           ...people.map((p) => ({ value: p.id, label: called(p) === p.login ? p.login : `${called(p)} (${p.login})` })),
-          ...(filter.actor && !known ? [{ value: filter.actor, label: filter.actor }] : []),
+          ...(filter.actor && !listed ? [{ value: filter.actor, label: filter.actor }] : []),
         ]}
         value={filter.actor ?? null}
         onChange={(actor) => set({ actor: actor ?? undefined })}
@@ -39,11 +45,12 @@ export function Filters({ filter, people, set }: Props) {
         placeholder="Every action"
         clearable
         searchable
-        data={filter.action && !actions.includes(filter.action) ? [filter.action, ...actions] : actions}
+        data={offered}
         value={filter.action ?? null}
         onChange={(action) => set({ action: action ?? undefined })}
       />
       <TextInput
+        className={classes.wide}
         label="Target"
         placeholder="an id: ses_…"
         spellCheck={false}

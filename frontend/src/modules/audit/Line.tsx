@@ -1,4 +1,6 @@
+import { IconChevronRight } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
+import { useId, useState } from 'react';
 import type { AuditEntry, Face } from '~/api/types';
 import { CopyButton } from '~/ui/Copyable';
 import { called } from '~/ui/person';
@@ -10,28 +12,39 @@ import { actorName, phrase } from './sentence';
 /** Line is one entry of the audit log as a sentence. What else it holds is shown on demand. */
 export function Line({ e, personOf }: { e: AuditEntry; personOf: (id: string) => Face | undefined }) {
   const { before, after, target } = phrase(e);
+  const [open, setOpen] = useState(false);
+  const details = useId();
   return (
     <li className={classes.line} data-outcome={e.outcome} data-testid="audit-line">
-      <details>
-        <summary>
-          <time dateTime={e.at} title={moment(e.at)}>
-            {clock(e.at)}
-          </time>
-          <span className={classes.sentence}>
-            {e.actor ? (
-              <Link to="/admin/audit" search={(old) => ({ ...old, actor: e.actor })} className={classes.who}>
-                {actorName(e)}
-              </Link>
-            ) : (
-              <span className={classes.who}>{actorName(e)}</span>
-            )}{' '}
-            {before} {target && <Target id={e.target ?? ''} personOf={personOf} />}
-            {after}
-          </span>
-          <span className={classes.address}>{e.address}</span>
-        </summary>
-        <Details e={e} />
-      </details>
+      <div className={classes.row} data-open={open}>
+        <button
+          type="button"
+          className={classes.when}
+          title={moment(e.at)}
+          aria-expanded={open}
+          aria-controls={details}
+          onClick={() => setOpen(!open)}
+        >
+          <IconChevronRight size={14} aria-hidden />
+          <time dateTime={e.at}>{clock(e.at)}</time>
+          <span className={classes.hidden}>, all that this line holds</span>
+        </button>
+        <span className={classes.sentence}>
+          {e.actor ? (
+            <Link to="/admin/audit" search={(old) => ({ ...old, actor: e.actor })} className={classes.who}>
+              {actorName(e)}
+            </Link>
+          ) : (
+            <span className={classes.who}>{actorName(e)}</span>
+          )}{' '}
+          {before} {target && <Target id={e.target ?? ''} personOf={personOf} />}
+          {after}
+        </span>
+        <span className={classes.address}>{e.address}</span>
+      </div>
+      <div id={details} hidden={!open}>
+        {open && <Details e={e} />}
+      </div>
     </li>
   );
 }

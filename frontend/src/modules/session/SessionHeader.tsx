@@ -45,9 +45,10 @@ export function SessionHeader({ session, status, watchers, phone }: Props) {
       {mine ? <OwnTitle session={session} /> : <h1 className={classes.title}>{session.title}</h1>}
       <span className={classes.status}>
         <StatusMark status={status} />
+        {phone && <Faces people={watchers} compact />}
       </span>
       <span className={classes.tools}>
-        <Faces people={watchers} compact={phone} />
+        {!phone && <Faces people={watchers} />}
         {mine ? (
           <Tools session={session} status={status} phone={phone} />
         ) : (
@@ -118,31 +119,32 @@ function Tools({ session, status, phone }: Omit<Props, 'watchers'>) {
           Wake
         </Button>
       )}
-      {shares && (
+      {shares && !phone && (
         <Tooltip label="Let others watch">
-          {phone ? (
-            <ActionIcon variant="default" size={30} aria-label="Share" onClick={() => setSharing(true)}>
-              <IconUserPlus size={16} />
-            </ActionIcon>
-          ) : (
-            <Button
-              variant="default"
-              size="xs"
-              leftSection={<IconUserPlus size={14} aria-hidden />}
-              onClick={() => setSharing(true)}
-            >
-              Share
-            </Button>
-          )}
+          <Button
+            variant="default"
+            size="xs"
+            leftSection={<IconUserPlus size={14} aria-hidden />}
+            onClick={() => setSharing(true)}
+          >
+            Share
+          </Button>
         </Tooltip>
       )}
-      <More session={session} can={can} />
+      <More session={session} can={can} share={shares && phone ? () => setSharing(true) : undefined} />
       {sharing && <ShareDialog session={session} close={() => setSharing(false)} />}
     </>
   );
 }
 
-function More({ session, can }: { session: Session; can: ReturnType<typeof allowed> }) {
+interface MoreProps {
+  session: Session;
+  can: ReturnType<typeof allowed>;
+  /** share opens the dialog, where there is no room for its button. */
+  share: (() => void) | undefined;
+}
+
+function More({ session, can, share }: MoreProps) {
   const [deleting, setDeleting] = useState(false);
   const actions = useSessionActions();
   const unarchive = async () => {
@@ -165,6 +167,11 @@ function More({ session, can }: { session: Session; can: ReturnType<typeof allow
           <Menu.Item leftSection={<IconLink size={16} />} onClick={copyAddress}>
             Copy its address
           </Menu.Item>
+          {share && (
+            <Menu.Item leftSection={<IconUserPlus size={16} />} onClick={share}>
+              Share …
+            </Menu.Item>
+          )}
           {can.unarchive && (
             <Menu.Item
               leftSection={<IconArchiveOff size={16} />}

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { meQuery, presenceQuery } from '~/api/queries';
 import type { Session } from '~/api/types';
-import { Face, Faces } from '~/ui/Face';
+import { Face, FaceRow } from '~/ui/Face';
 import { ago, moment } from '~/ui/time';
 import { creatorOf, isMine } from './mine';
 import { repoName, settings } from './repo';
@@ -48,6 +48,7 @@ export function SessionRow({ session, status, runnerName, now, selected, select 
           {session.kind === 'look' && <span className={classes.look}>look inside</span>}
           {session.title}
           {!mine && <span className={classes.whose}>{creatorOf(session)}’s</span>}
+          <FaceRow people={watchers} />
         </span>
         <span className={classes.meta}>
           <span>
@@ -69,9 +70,6 @@ export function SessionRow({ session, status, runnerName, now, selected, select 
           {ago(status.since, now)}
         </time>
       </Link>
-      <span className={classes.watchers}>
-        <Faces people={watchers} compact />
-      </span>
     </li>
   );
 }

@@ -35,7 +35,7 @@ const time = (iso: string) => Date.parse(iso) || 0;
  * statusOf says what is true of a Session now. A broken hop beats what was last seen: never a stale green. What cannot
  * change without the hop (asleep, failed, archived, and nothing else asked for) stays what it is when the Runner is away.
  */
-export function statusOf(s: Session, runner: Runner | undefined, hub: HubLink, now: number): Status {
+export function statusOf(s: Session, runner: Pick<Runner, 'link'> | undefined, hub: HubLink, now: number): Status {
   const seen = observed(s);
   if (s.observed.phase === 'deleted') return seen;
   if (hub.state === 'down') return cannotTell(hub.since, now, 'no link to the Hub');

@@ -32,7 +32,7 @@ export function Browsers() {
       {list.data.map((s) => (
         <li key={s.id} data-testid="browser">
           <div>
-            <div title={s.user_agent}>
+            <div className={classes.first} title={s.user_agent}>
               {browserName(s.user_agent)}
               {s.current && (
                 <Badge variant="light" size="sm" className={classes.badge}>

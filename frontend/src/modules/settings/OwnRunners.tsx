@@ -66,17 +66,19 @@ function Row({ r, now, revoke }: { r: Runner; now: number; revoke: () => void })
         {text === undefined ? (
           <Group gap={4}>
             {r.name}
-            <Tooltip label="Rename">
-              <ActionIcon
-                variant="subtle"
-                color="gray"
-                size="sm"
-                aria-label={`Rename ${r.name}`}
-                onClick={() => setText(r.name)}
-              >
-                <IconPencil size={14} />
-              </ActionIcon>
-            </Tooltip>
+            {!r.revoked && (
+              <Tooltip label="Rename">
+                <ActionIcon
+                  variant="subtle"
+                  color="gray"
+                  size="sm"
+                  aria-label={`Rename ${r.name}`}
+                  onClick={() => setText(r.name)}
+                >
+                  <IconPencil size={14} />
+                </ActionIcon>
+              </Tooltip>
+            )}
             {r.revoked && (
               <Badge size="sm" variant="light" color="red" c="var(--mantine-color-text)" className={classes.badge}>
                 revoked

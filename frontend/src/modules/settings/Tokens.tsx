@@ -83,7 +83,7 @@ function Row({ t, now, revoke }: { t: APIToken; now: number; revoke: () => void 
   return (
     <li data-testid="api-token">
       <div>
-        <div>
+        <div className={classes.first}>
           {t.name}
           {t.scopes.map((s) => (
             <Badge

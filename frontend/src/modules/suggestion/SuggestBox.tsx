@@ -38,7 +38,7 @@ export function SuggestBox({ session, thumbs }: { session: Session; thumbs: bool
   const ready = text.trim() !== '' && !tooLong && !send.isPending;
   return (
     <>
-      <Own session={session} creator={creator} />
+      <Own session={session} />
       <form
         className={classes.box}
         onSubmit={(e) => {
@@ -50,9 +50,7 @@ export function SuggestBox({ session, thumbs }: { session: Session; thumbs: bool
           ref={box}
           className={classes.field}
           aria-label={`Suggest a prompt to ${creator}`}
-          placeholder={
-            thumbs ? `Suggest a prompt to ${creator}` : `Suggest a prompt to ${creator}   ⏎ suggest   ⇧⏎ new line`
-          }
+          placeholder={thumbs ? 'Suggest a prompt' : `Suggest a prompt to ${creator}   ⏎ suggest   ⇧⏎ new line`}
           autosize
           minRows={1}
           maxRows={8}
@@ -80,7 +78,7 @@ export function SuggestBox({ session, thumbs }: { session: Session; thumbs: bool
 }
 
 /** Own are what this person suggested and what became of it. */
-function Own({ session, creator }: { session: Session; creator: string }) {
+function Own({ session }: { session: Session }) {
   const me = useQuery(meQuery);
   const list = useSuggestionList(session.id);
   const now = useNow(5000);
@@ -91,7 +89,7 @@ function Own({ session, creator }: { session: Session; creator: string }) {
     <ol className={classes.own} aria-label="Your suggestions" data-testid="own-suggestions">
       {own.map((s) => (
         <li key={s.id} data-state={s.state}>
-          <State s={s} creator={creator} />
+          <State s={s} />
           <span className={classes.line} title={s.text}>
             {s.text}
           </span>
@@ -115,10 +113,10 @@ function Own({ session, creator }: { session: Session; creator: string }) {
   );
 }
 
-function State({ s, creator }: { s: Suggestion; creator: string }) {
+function State({ s }: { s: Suggestion }) {
   return (
     <Badge size="sm" variant="light" color={colours[s.state]} c="var(--mantine-color-text)" className={classes.badge}>
-      {s.state === 'open' ? `waits for ${creator}` : s.state}
+      {s.state === 'open' ? 'waiting' : s.state}
     </Badge>
   );
 }

@@ -1,5 +1,5 @@
 import { Button, Group, Textarea, TextInput } from '@mantine/core';
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { Suggestion } from '~/api/types';
 import { Face } from '~/ui/Face';
 import { useHotkeys } from '~/ui/hotkeys';
@@ -38,7 +38,7 @@ export function Suggested({ session }: { session: string }) {
             {all ? 'Show one' : 'Show all'}
           </button>
         )}
-        <span className={classes.keys}>a accept · e edit · d decline</span>
+        <span className={classes.keys}>s, then a accept · e edit · d decline</span>
       </h2>
       <ol className={classes.list}>
         {shown.map((s, i) => (
@@ -60,6 +60,10 @@ function Item({ s, gone, move }: ItemProps) {
   const { accept, decline, busy } = useAnswers();
   const [doing, setDoing] = useState<'edit' | 'decline'>();
   const row = useRef<HTMLLIElement>(null);
+  // What opens in the lowest one is below the edge of the list.
+  useEffect(() => {
+    if (doing) row.current?.scrollIntoView?.({ block: 'nearest' });
+  }, [doing]);
   const back = () => {
     setDoing(undefined);
     row.current?.focus();
