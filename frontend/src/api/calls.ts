@@ -1,15 +1,10 @@
-import { ask, got, http, items } from './http';
+import { by, got, http, items } from './http';
 import type {
   EnvironmentChange,
   Forward,
-  HubInfo,
   NewSession,
-  Person,
-  Prompt,
   Recipe,
-  Runner,
   SeedRequest,
-  Session,
   SessionChange,
   SessionVerb,
   StorageItem,
@@ -18,19 +13,16 @@ import type {
 /** Scope is whose Variables: an Environment's or a Repo's. */
 export type Scope = { environment: string } | { repo: string };
 
-const by = (id: string) => ({ params: { path: { id } } });
-
 /** calls are all that the pages ask of the Hub, but for events and terminals. */
 export const calls = {
-  hub: () => ask<HubInfo>('GET', '/api/hub'),
-  me: () => ask<Person>('GET', '/api/me'),
+  hub: () => got(http.GET('/api/hub')),
+  me: () => got(http.GET('/api/me')),
   signIn: (token: string) => got(http.POST('/api/sign-in', { body: { token } })),
   signOut: () => got(http.POST('/api/sign-out')),
   signIns: () => items(http.GET('/api/sign-ins')),
   revoke: (id: string) => got(http.DELETE('/api/sign-ins/{id}', by(id))),
-  sessions: (archived: boolean): Promise<Session[]> =>
-    items(http.GET('/api/sessions', { params: { query: { archived } } })),
-  session: (id: string): Promise<Session> => got(http.GET('/api/sessions/{id}', by(id))),
+  sessions: (archived: boolean) => items(http.GET('/api/sessions', { params: { query: { archived } } })),
+  session: (id: string) => got(http.GET('/api/sessions/{id}', by(id))),
   create: (body: NewSession) => got(http.POST('/api/sessions', { body })),
   change: (id: string, body: SessionChange) => got(http.PATCH('/api/sessions/{id}', { ...by(id), body })),
   verb: (id: string, verb: SessionVerb) => got(http.POST(`/api/sessions/{id}/${verb}`, by(id))),
@@ -38,13 +30,13 @@ export const calls = {
   forward: (id: string, body: Forward) => got(http.POST('/api/sessions/{id}/ports', { ...by(id), body })),
   unforward: (id: string, port: number) =>
     got(http.DELETE('/api/sessions/{id}/ports/{port}', { params: { path: { id, port: String(port) } } })),
-  prompts: (id: string): Promise<Prompt[]> => items(http.GET('/api/sessions/{id}/prompts', by(id))),
+  prompts: (id: string) => items(http.GET('/api/sessions/{id}/prompts', by(id))),
   prompt: (id: string, text: string, request: string) =>
     got(http.POST('/api/sessions/{id}/prompts', { ...by(id), body: { text, request } })),
   cancelPrompt: (id: string, prompt: string) =>
     got(http.POST('/api/sessions/{id}/prompts/{prompt}/cancel', { params: { path: { id, prompt } } })),
   history: (id: string) => items(http.GET('/api/sessions/{id}/history', by(id))),
-  runners: (): Promise<Runner[]> => items(http.GET('/api/runners')),
+  runners: () => items(http.GET('/api/runners')),
   renameRunner: (id: string, name: string) => got(http.PATCH('/api/runners/{id}', { ...by(id), body: { name } })),
   reclaim: (id: string, what: StorageItem['kind'][]) =>
     got(http.POST('/api/runners/{id}/reclaim', { ...by(id), body: { what } })),

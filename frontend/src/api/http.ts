@@ -27,20 +27,5 @@ export async function items<T>(
   return (await got(call)).items ?? [];
 }
 
-/** ask is for routes that the generated paths do not have yet. */
-export async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
-  let response: Response;
-  try {
-    response = await fetch(path, {
-      method,
-      signal: AbortSignal.timeout(timeout),
-      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
-    });
-  } catch {
-    throw unreachable();
-  }
-  const text = await response.text();
-  const json: unknown = text === '' ? undefined : JSON.parse(text);
-  if (!response.ok) throw problemFrom(response.status, json);
-  return json as T;
-}
+/** by names what a path is about. */
+export const by = (id: string) => ({ params: { path: { id } } });

@@ -1,29 +1,5 @@
-import { ask } from './http';
-import type {
-  APIToken,
-  AuditEntry,
-  Device,
-  Face,
-  Person,
-  Role,
-  Runner,
-  Session,
-  Suggestion,
-  TokenScope,
-} from './types';
-
-const list = async <T>(path: string) => (await ask<{ items: T[] | null }>('GET', path)).items ?? [];
-const part = encodeURIComponent;
-
-/** NewToken is what a person asks a token to be. */
-export interface NewToken {
-  name: string;
-  scopes: TokenScope[];
-  expires?: string;
-}
-
-/** OwnedRunner is a Runner with whose it is. */
-export type OwnedRunner = Runner & { by?: Face };
+import { by, got, http, items } from './http';
+import type { NewAPIToken, Role } from './types';
 
 /** AuditFilter chooses lines of the audit log. */
 export interface AuditFilter {
@@ -34,47 +10,50 @@ export interface AuditFilter {
   to?: string;
 }
 
-/** auditQuery is a filter as the Hub's routes take it. */
-export function auditQuery(f: AuditFilter, before?: number): string {
+/** exportPath is where the lines that a filter chooses are as JSON lines. */
+export function exportPath(f: AuditFilter): string {
   const q = new URLSearchParams();
   for (const [k, v] of Object.entries(f)) if (v) q.set(k, String(v));
-  if (before) q.set('before', String(before));
-  const text = q.toString();
-  return text && `?${text}`;
+  return `/api/admin/audit.jsonl${q.size > 0 ? `?${q}` : ''}`;
 }
+
+const device = (code: string) => ({ params: { path: { user_code: code } } });
 
 /** identity is what the pages ask of the Hub about who may do what. */
 export const identity = {
-  setup: (code: string) => ask<Person>('POST', '/api/setup', { code }),
-  device: (code: string) => ask<Device>('GET', `/api/device/${part(code)}`),
+  setup: (code: string) => got(http.POST('/api/setup', { body: { code } })),
+  device: (code: string) => got(http.GET('/api/device/{user_code}', device(code))),
   approve: (code: string, name: string | undefined) =>
-    ask<Device>('POST', `/api/device/${part(code)}/approve`, { name }),
-  deny: (code: string) => ask<void>('POST', `/api/device/${part(code)}/deny`),
+    got(http.POST('/api/device/{user_code}/approve', { ...device(code), body: { name } })),
+  deny: (code: string) => got(http.POST('/api/device/{user_code}/deny', device(code))),
 
-  tokens: () => list<APIToken>('/api/tokens'),
-  makeToken: (body: NewToken) => ask<APIToken & { token: string }>('POST', '/api/tokens', body),
-  revokeToken: (id: string) => ask<void>('DELETE', `/api/tokens/${part(id)}`),
-  revokeRunner: (id: string) => ask<void>('DELETE', `/api/runners/${part(id)}`),
+  tokens: () => items(http.GET('/api/tokens')),
+  makeToken: (body: NewAPIToken) => got(http.POST('/api/tokens', { body })),
+  revokeToken: (id: string) => got(http.DELETE('/api/tokens/{id}', by(id))),
+  revokeRunner: (id: string) => got(http.DELETE('/api/runners/{id}', by(id))),
 
-  people: (q: string) => list<Face>(`/api/people?q=${part(q)}`),
+  people: (q: string) => items(http.GET('/api/people', { params: { query: { q } } })),
   share: (id: string, body: { login: string } | { everyone: boolean }) =>
-    ask<Session>('POST', `/api/sessions/${part(id)}/share`, body),
-  unshare: (id: string, person: string) => ask<Session>('DELETE', `/api/sessions/${part(id)}/share/${part(person)}`),
-  makeLink: (id: string) => ask<{ url: string }>('POST', `/api/sessions/${part(id)}/link`),
-  revokeLink: (id: string) => ask<Session>('DELETE', `/api/sessions/${part(id)}/link`),
-  join: (token: string) => ask<Session>('POST', '/api/join', { token }),
+    got(http.POST('/api/sessions/{id}/share', { ...by(id), body })),
+  unshare: (id: string, person: string) =>
+    got(http.DELETE('/api/sessions/{id}/share/{person}', { params: { path: { id, person } } })),
+  makeLink: (id: string) => got(http.POST('/api/sessions/{id}/link', by(id))),
+  revokeLink: (id: string) => got(http.DELETE('/api/sessions/{id}/link', by(id))),
+  join: (token: string) => got(http.POST('/api/join', { body: { token } })),
 
-  suggestions: (id: string) => list<Suggestion>(`/api/sessions/${part(id)}/suggestions`),
-  suggest: (id: string, text: string) => ask<Suggestion>('POST', `/api/sessions/${part(id)}/suggestions`, { text }),
+  suggestions: (id: string) => items(http.GET('/api/sessions/{id}/suggestions', by(id))),
+  suggest: (id: string, text: string) =>
+    got(http.POST('/api/sessions/{id}/suggestions', { ...by(id), body: { text } })),
   accept: (id: string, text: string | undefined) =>
-    ask<unknown>('POST', `/api/suggestions/${part(id)}/accept`, { text }),
+    got(http.POST('/api/suggestions/{id}/accept', { ...by(id), body: { text } })),
   decline: (id: string, why: string | undefined) =>
-    ask<Suggestion>('POST', `/api/suggestions/${part(id)}/decline`, { why }),
-  withdraw: (id: string) => ask<Suggestion>('POST', `/api/suggestions/${part(id)}/withdraw`),
+    got(http.POST('/api/suggestions/{id}/decline', { ...by(id), body: { why } })),
+  withdraw: (id: string) => got(http.POST('/api/suggestions/{id}/withdraw', by(id))),
 
-  allPeople: () => list<Person>('/api/admin/people'),
-  setRole: (id: string, role: Role) => ask<Person>('POST', `/api/admin/people/${part(id)}/role`, { role }),
-  signOutPerson: (id: string) => ask<void>('POST', `/api/admin/people/${part(id)}/sign-out`),
-  allRunners: () => list<OwnedRunner>('/api/admin/runners'),
-  audit: (f: AuditFilter, before?: number) => list<AuditEntry>(`/api/admin/audit${auditQuery(f, before)}`),
+  allPeople: () => items(http.GET('/api/admin/people')),
+  setRole: (id: string, role: Role) => got(http.POST('/api/admin/people/{id}/role', { ...by(id), body: { role } })),
+  signOutPerson: (id: string) => got(http.POST('/api/admin/people/{id}/sign-out', by(id))),
+  allRunners: () => items(http.GET('/api/admin/runners')),
+  audit: (filter: AuditFilter, before: number | undefined) =>
+    items(http.GET('/api/admin/audit', { params: { query: { ...filter, before } } })),
 };

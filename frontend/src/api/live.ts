@@ -3,7 +3,18 @@ import { useSyncExternalStore } from 'react';
 import { type HubLink, listen } from './events';
 import { keys } from './keys';
 import type { ServerEvent } from './sse';
-import type { Build, Environment, Face, Links, Prompt, Runner, RunnerLink, Session, Suggestion } from './types';
+import type {
+  Build,
+  Environment,
+  Face,
+  Links,
+  Presence,
+  Prompt,
+  Runner,
+  RunnerLink,
+  Session,
+  Suggestion,
+} from './types';
 
 let hubLink: HubLink = { state: 'connecting', since: Date.now() };
 const watchers = new Set<() => void>();
@@ -60,8 +71,8 @@ export function apply(client: QueryClient, e: ServerEvent) {
       return;
     }
     case 'presence': {
-      const p = JSON.parse(e.data) as { session: string; watchers: Face[] | null };
-      client.setQueryData(keys.presence(p.session), p.watchers ?? []);
+      const p = JSON.parse(e.data) as Presence;
+      client.setQueryData(keys.presence(p.session), p.watchers);
       return;
     }
   }

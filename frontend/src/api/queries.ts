@@ -68,7 +68,7 @@ export const auditQuery = (filter: AuditFilter) =>
   infiniteQueryOptions({
     queryKey: keys.audit(filter),
     queryFn: ({ pageParam }) => identity.audit(filter, pageParam),
-    initialPageParam: 0,
+    initialPageParam: undefined as number | undefined,
     getNextPageParam: (last) => {
       const seq = last.at(-1)?.seq ?? 1;
       return seq > 1 ? seq : undefined;

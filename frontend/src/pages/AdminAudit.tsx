@@ -4,7 +4,7 @@ import { IconDownload, IconRefresh } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { type AuditFilter, auditQuery as queryString } from '~/api/identity';
+import { type AuditFilter, exportPath } from '~/api/identity';
 import { allPeopleQuery, auditQuery, meQuery } from '~/api/queries';
 import type { AuditEntry } from '~/api/types';
 import admin from '~/modules/admin/Admin.module.css';
@@ -51,7 +51,7 @@ function Audit() {
             component="a"
             variant="default"
             size="xs"
-            href={`/api/admin/audit.jsonl${queryString(asked)}`}
+            href={exportPath(asked)}
             download="audit.jsonl"
             leftSection={phone ? undefined : <IconDownload size={14} aria-hidden />}
             px={phone ? 8 : undefined}

@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { identity } from '~/api/identity';
 import { keys } from '~/api/keys';
 import { allPeopleQuery, meQuery } from '~/api/queries';
-import type { Person, Role } from '~/api/types';
+import type { Me, Person, Role } from '~/api/types';
 import classes from '~/modules/admin/Admin.module.css';
 import { Frame } from '~/modules/admin/Frame';
 import { Named } from '~/ui/Face';
@@ -90,7 +90,7 @@ function Row({ p, now, last, signOut }: RowProps) {
     mutationFn: (to: Role) => identity.setRole(p.id, to),
     onSuccess: (to) => {
       client.setQueryData<Person[]>(keys.allPeople, (old) => old?.map((x) => (x.id === to.id ? to : x)));
-      if (to.id === me.data?.id) client.setQueryData(keys.me, to);
+      if (to.id === me.data?.id) client.setQueryData<Me>(keys.me, (old) => old && { ...old, ...to });
       say(`${called(to)} is ${to.role === 'admin' ? 'an admin' : 'a member'} now.`);
     },
     onError: complain,

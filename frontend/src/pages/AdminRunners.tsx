@@ -1,8 +1,8 @@
 import { Badge, Button, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { OwnedRunner } from '~/api/identity';
 import { allRunnersQuery } from '~/api/queries';
+import type { OwnedRunner } from '~/api/types';
 import classes from '~/modules/admin/Admin.module.css';
 import { Frame } from '~/modules/admin/Frame';
 import { hopText } from '~/modules/link/LinkDot';
@@ -71,7 +71,9 @@ function Runners() {
                   </span>
                 )}
               </th>
-              <td>{r.by ? <Named person={r.by} size={24} /> : r.owner}</td>
+              <td>
+                <Named person={r.by} size={24} />
+              </td>
               <td>
                 {r.revoked ? (
                   <Badge
@@ -113,13 +115,7 @@ function Runners() {
           ))}
         </tbody>
       </table>
-      {revoking && (
-        <RevokeRunner
-          runner={revoking}
-          whose={revoking.by && called(revoking.by)}
-          close={() => setRevoking(undefined)}
-        />
-      )}
+      {revoking && <RevokeRunner runner={revoking} whose={called(revoking.by)} close={() => setRevoking(undefined)} />}
     </>
   );
 }

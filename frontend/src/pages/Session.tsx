@@ -159,7 +159,7 @@ function Loaded({ session, status, runner }: Props) {
 }
 
 /** useWatchers are the others who look at a Session now: as its terminal says, or the events while there is none. */
-function useWatchers(session: string, seen: Face[] | null | undefined): Face[] {
+function useWatchers(session: string, seen: Face[] | undefined): Face[] {
   const me = useQuery(meQuery);
   const told = useQuery(presenceQuery(session));
   return (seen ?? told.data ?? []).filter((p) => p.id !== me.data?.id);

@@ -1,5 +1,6 @@
 import { Button, Group, Modal, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import classes from './Sure.module.css';
 
 interface Props {
   title: string;
@@ -15,7 +16,7 @@ interface Props {
 export function Sure({ title, verb, busy, close, act, children }: Props) {
   return (
     <Modal opened onClose={close} title={title} closeButtonProps={{ 'aria-label': 'Close' }}>
-      <Text component="div" size="sm">
+      <Text component="div" size="sm" className={classes.words}>
         {children}
       </Text>
       <Group justify="flex-end" mt="lg">

@@ -10,8 +10,8 @@ const secret = 'http://hub.test/join#chj_secret';
 /** sharing is a Hub with one Session, whose sharing it keeps. */
 function sharing(first: Session) {
   let s = first;
-  const put = (shared: Partial<NonNullable<Session['shared']>>) => {
-    s = { ...s, shared: { everyone: false, link: false, ...s.shared, ...shared }, updated: `${s.updated}1` };
+  const put = (shared: Partial<Session['shared']>) => {
+    s = { ...s, shared: { ...s.shared, ...shared }, updated: `${s.updated}1` };
     return s;
   };
   const asked = hub((a: Asked) => {
@@ -22,7 +22,7 @@ function sharing(first: Session) {
       put({ link: a.method === 'POST' });
       return a.method === 'POST' ? { url: secret } : s;
     }
-    const people = s.shared?.people ?? [];
+    const people = s.shared.people ?? [];
     if (a.method === 'DELETE') return put({ people: people.filter((p) => !a.path.endsWith(p.id)) });
     const body = a.body as { login?: string; everyone?: boolean };
     if (body.everyone !== undefined) return put({ everyone: body.everyone });
@@ -66,7 +66,7 @@ describe('ShareDialog', () => {
     show(<ShareDialog session={shared} close={() => {}} />);
     fireEvent.click(await screen.findByRole('button', { name: 'Remove Ben Goode' }));
     fireEvent.click(await screen.findByRole('button', { name: 'Undo' }));
-    await waitFor(() => expect(now().shared?.people).toEqual([ben]));
+    await waitFor(() => expect(now().shared.people).toEqual([ben]));
     expect(asked.some((a) => a.method === 'DELETE' && a.path.endsWith('/share/per_b'))).toBe(true);
   });
 

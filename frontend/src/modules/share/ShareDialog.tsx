@@ -35,7 +35,7 @@ export function ShareDialog({ session, close }: { session: Session; close: () =>
 
 function People({ session }: { session: Session }) {
   const { add, remove } = useSharing(session);
-  const people = session.shared?.people ?? [];
+  const people = session.shared.people ?? [];
   return (
     <section aria-label="People">
       <AddPerson taken={[session.creator, ...people.map((p) => p.id)]} add={(login) => add.mutateAsync(login)} />
@@ -69,7 +69,7 @@ function Everyone({ session }: { session: Session }) {
   const hub = useQuery(hubQuery);
   const { everyone } = useSharing(session);
   const { repo, why } = everyoneOf(session, hub.data);
-  const on = session.shared?.everyone ?? false;
+  const on = session.shared.everyone;
   return (
     <section aria-label="Everyone with the Repo" className={classes.part}>
       <Switch
@@ -90,7 +90,7 @@ function Everyone({ session }: { session: Session }) {
 function LinkPart({ session }: { session: Session }) {
   const { link, unlink } = useSharing(session);
   const made = link.data?.url;
-  const there = made !== undefined || (session.shared?.link ?? false);
+  const there = made !== undefined || session.shared.link;
   return (
     <section aria-label="Link" className={classes.part}>
       <h3 className={classes.title}>Link</h3>
