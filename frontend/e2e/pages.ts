@@ -96,6 +96,13 @@ export class Visitor {
     return this.sees(answer, seconds);
   }
 
+  /** Has a plain shell print a line. */
+  async say(line: string): Promise<void> {
+    await this.type(`echo ${line}`);
+    await this.press('Enter');
+    await this.sees(new RegExp(`^${line}$`, 'm'));
+  }
+
   async signIn(link: string): Promise<void> {
     this.origin = new URL(link).origin;
     await this.page.goto(link);
