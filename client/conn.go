@@ -117,11 +117,14 @@ func closed(cl *Client, err error, why string) error {
 	if !strings.HasPrefix(why, ce.Reason) {
 		why = ce.Reason // what was refused earlier is not why it ended; a close has room for the start of a sentence
 	}
-	sentence := printable(why, maxSentence)
+	code, silent := claudehub.Unavailable, "The Hub ended the connection."
 	if ce.Code == websocket.StatusPolicyViolation {
-		return claudehub.WithCause(claudehub.Forbidden, err, "%s", orElse(sentence, "The Hub ended the terminal."))
+		code, silent = claudehub.Forbidden, "The Hub ended the terminal."
 	}
-	return claudehub.WithCause(claudehub.Unavailable, err, "%s", orElse(sentence, "The Hub ended the connection."))
+	if sentence := printable(why, maxSentence); sentence != "" {
+		return claudehub.Errorf(code, "%s", sentence) // the cause would say it once more
+	}
+	return claudehub.WithCause(code, err, "%s", silent)
 }
 
 // send writes a message. Its owner calls it after opened.
