@@ -21,12 +21,18 @@ type person struct {
 
 func (s *stage) sitDown(t testing.TB, cols, rows int) *person {
 	t.Helper()
+	return s.sitDownWith(t, cols, rows, withCook+"='"+s.cookie+"'")
+}
+
+// sitDownWith has something more in the program's environment.
+func (s *stage) sitDownWith(t testing.TB, cols, rows int, env string) *person {
+	t.Helper()
 	bin := t.TempDir()
 	self, err := os.Executable()
 	check(t, err)
 	// The cookie stands in for a token that is kept in a file: it is in no argument of the program under test.
 	writeFile(t, filepath.Join(bin, "claude-hub"), fmt.Sprintf(
-		"#!/bin/sh\n%s=1 %s='%s' CLAUDE_HUB_URL=%s XDG_CONFIG_HOME=%s exec %s \"$@\"\n", asProgram, withCook, s.cookie, s.URL, s.dir, self), 0o700)
+		"#!/bin/sh\n%s=1 %s CLAUDE_HUB_URL=%s XDG_CONFIG_HOME=%s exec %s \"$@\"\n", asProgram, env, s.URL, s.dir, self), 0o700)
 	p := &person{stage: s, t: t, socket: filepath.Join(t.TempDir(), "tmux")}
 	conf := filepath.Join(bin, "tmux.conf")
 	writeFile(t, conf, "set -g default-terminal tmux-256color\nset -as terminal-overrides ',*:Tc'\nset -g status off\nset -g set-clipboard external\nset -g escape-time 0\n", 0o600)
