@@ -21,7 +21,7 @@ type Entry struct {
 
 // History lists the newest lines of a Session's history, the oldest of them first.
 func (f *Fleet) History(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) ([]Entry, error) {
-	if _, err := f.Watch(ctx, p, id); err != nil {
+	if err := f.StillWatches(ctx, p, id); err != nil {
 		return nil, err
 	}
 	events, err := f.st.Read().Events(ctx, id, wire.ReportPrompt, listed)

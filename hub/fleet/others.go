@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"claude-hub/hub/store"
 	"claude-hub/internal/claudehub"
 )
 
@@ -78,23 +77,14 @@ func (o *others) runsLocked(r claudehub.RunnerID) bool {
 func (f *Fleet) findOthers(ctx context.Context, o *others) error {
 	ctx, cancel := context.WithTimeout(ctx, changeLimit)
 	defer cancel()
-	q := f.st.Read()
-	all, err := q.SharedPlaces(ctx, o.p)
-	if err != nil {
-		return err
-	}
-	sees, err := seesOf(ctx, f, q, o.p, all, func(s store.SharedPlace) (claudehub.Source, bool) {
-		return claudehub.Source{GitURL: s.GitURL}, !s.Named
-	})
+	all, err := f.placesOfOthers(ctx, f.st.Read(), o.p)
 	if err != nil {
 		return err
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, s := range all {
-		if s.Named || sees(claudehub.Source{GitURL: s.GitURL}) {
-			o.runners[s.ID] = s.Runner
-		}
+		o.runners[s.ID] = s.Runner
 	}
 	o.found = true
 	return nil

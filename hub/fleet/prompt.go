@@ -13,7 +13,7 @@ const listed = 200
 
 // Prompts lists the newest prompts of a Session, the oldest of them first.
 func (f *Fleet) Prompts(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID) ([]claudehub.Prompt, error) {
-	if _, err := f.Watch(ctx, p, id); err != nil {
+	if err := f.StillWatches(ctx, p, id); err != nil {
 		return nil, err
 	}
 	if err := f.expireDue(ctx); err != nil {

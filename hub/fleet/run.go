@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"claude-hub/hub/fleet/policy"
 	"claude-hub/hub/store"
 	"claude-hub/internal/claudehub"
 )
@@ -21,6 +22,9 @@ const (
 // Run looks after what only time changes: prompts that expire, links that went silent, sign-ins that are over,
 // people whom GitHub has to be asked about again. It returns when ctx ends.
 func (f *Fleet) Run(ctx context.Context) error {
+	if !policy.Guarded {
+		f.log.Error("THIS HUB IS NOT GUARDED: it is built for one test, and lets everybody type into what is shared with them. Do not use it.")
+	}
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	daily := time.NewTicker(time.Hour)

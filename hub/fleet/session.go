@@ -54,24 +54,49 @@ func (f *Fleet) Sessions(ctx context.Context, p claudehub.PersonID, archived boo
 	return f.show(ctx, q, all)
 }
 
-// fromOthers lists the Sessions of others that a person may watch.
+// fromOthers lists the Sessions of others that a person may watch, in no order.
 func (f *Fleet) fromOthers(ctx context.Context, q store.Q, p claudehub.PersonID, archived bool) ([]seen, error) {
-	all, named, err := q.SessionsFor(ctx, p, archived)
+	places, err := f.placesOfOthers(ctx, q, p)
 	if err != nil {
 		return nil, err
 	}
-	sees, err := seesOf(ctx, f, q, p, all, func(s store.Session) (claudehub.Source, bool) { return s.Source, !named[s.ID] })
-	if err != nil {
-		return nil, err
-	}
-	out := make([]seen, 0, len(all))
-	for _, s := range all {
-		g := policy.Grant{Named: named[s.ID], Everyone: s.Shared.Everyone, Sees: sees(s.Source)}
-		if a := policy.Access(p, s.Creator, g); a != claudehub.AccessNone {
-			out = append(out, seen{s, a})
+	var ids []claudehub.SessionID
+	for _, s := range places {
+		if s.Away == archived {
+			ids = append(ids, s.ID)
 		}
 	}
-	return out, nil
+	all, err := q.SessionsIn(ctx, ids)
+	out := make([]seen, len(all))
+	for i, s := range all {
+		out[i] = seen{s, claudehub.AccessParticipant}
+	}
+	return out, err
+}
+
+// placesOfOthers finds which Sessions of others a person may watch: with one question to the database about all shares,
+// one about what GitHub said last, and as many to GitHub as there are repositories that it was not asked about of late.
+func (f *Fleet) placesOfOthers(ctx context.Context, q store.Q, p claudehub.PersonID) ([]store.SharedPlace, error) {
+	all, err := q.SharedPlaces(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	asked := map[string]bool{}
+	of := map[claudehub.SessionID]string{} // of those that nothing but sight gives to the person
+	for _, s := range all {
+		repo, ok := f.repoHere(claudehub.Source{GitURL: s.GitURL})
+		if ok && !s.Named {
+			of[s.ID], asked[repo] = repo, true
+		}
+	}
+	sees, err := f.seesNow(ctx, q, p, sortedKeys(asked))
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(s store.SharedPlace) bool {
+		g := policy.Grant{Named: s.Named, Everyone: !s.Named, Sees: sees[of[s.ID]]}
+		return policy.Watch(policy.Access(p, "", g)) != nil
+	}), nil
 }
 
 // Session finds a Session that a person may see.

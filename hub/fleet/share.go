@@ -26,7 +26,7 @@ func (f *Fleet) Share(ctx context.Context, p claudehub.PersonID, id claudehub.Se
 		if login == "" || clip(login, maxQuery) != login {
 			return nobody
 		}
-		with, err := d.q.MemberByLogin(ctx, login)
+		with, err := d.q.MemberByLogin(ctx, login, f.Local())
 		switch {
 		case err != nil:
 			return absent(err, nobody)
@@ -114,7 +114,7 @@ func (f *Fleet) FindPeople(ctx context.Context, p claudehub.PersonID, query stri
 	if query == "" || clip(query, maxQuery) != query {
 		return []claudehub.Face{}, nil
 	}
-	all, err := f.st.Read().Members(ctx, query, maxFound+1)
+	all, err := f.st.Read().Members(ctx, query, f.Local(), maxFound+1)
 	out := make([]claudehub.Face, 0, len(all))
 	for _, face := range all {
 		if face.ID != p && len(out) < maxFound {

@@ -204,25 +204,3 @@ func (f *Fleet) keepSight(ctx context.Context, k sightKey, sees bool) {
 		f.log.Warn("what GitHub says of a repository is not stored", "err", err)
 	}
 }
-
-// seesOf asks about the repositories of several things at once; source tells those that nothing but sight gives to the
-// person. What it returns answers for each of them.
-func seesOf[T any](ctx context.Context, f *Fleet, q store.Q, p claudehub.PersonID, all []T, source func(T) (src claudehub.Source, counts bool)) (func(claudehub.Source) bool, error) {
-	asked := map[string]bool{}
-	var repos []string
-	for _, one := range all {
-		src, counts := source(one)
-		if !counts {
-			continue
-		}
-		if repo, ok := f.repoHere(src); ok && !asked[repo] {
-			asked[repo] = true
-			repos = append(repos, repo)
-		}
-	}
-	sees, err := f.seesNow(ctx, q, p, repos)
-	return func(src claudehub.Source) bool {
-		repo, ok := f.repoHere(src)
-		return ok && sees[repo]
-	}, err
-}

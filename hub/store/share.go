@@ -20,10 +20,6 @@ const (
 	live = `by_link < 2`
 )
 
-// sharedWith are the Sessions of others that are shared with a person or with everyone: of the person, the person, KindLook.
-const sharedWith = ` FROM sessions LEFT JOIN shares h ON h.session = sessions.id AND h.person = ? AND h.` + live + `
-	WHERE (h.person IS NOT NULL OR everyone = 1) AND creator <> ? AND kind <> ? AND ` + there
-
 // inChunk is how many ids go into one IN: below every database's bound.
 const inChunk = 1000
 
@@ -61,19 +57,23 @@ func (q Q) Faces(ctx context.Context, ids []claudehub.PersonID) (map[claudehub.P
 	return out, err
 }
 
+// member is a person who is on the Hub. The one of local mode, who has no number at GitHub, is on no other Hub: the
+// parameter tells whether this one is local.
+const member = `p.removed = 0 AND (p.github <> 0 OR ?)`
+
 // MemberByLogin finds a person who is on this Hub by what GitHub calls them now, without regard to case.
-func (q Q) MemberByLogin(ctx context.Context, login string) (claudehub.Face, error) {
+func (q Q) MemberByLogin(ctx context.Context, login string, local bool) (claudehub.Face, error) {
 	var r faceRow
-	err := q.get(ctx, &r, selectFace+` WHERE lower(p.login) = lower(?) AND p.removed = 0 ORDER BY p.seen DESC, p.id LIMIT 1`, login)
+	err := q.get(ctx, &r, selectFace+` WHERE lower(p.login) = lower(?) AND `+member+` ORDER BY p.seen DESC, p.id LIMIT 1`, login, local)
 	return r.face(), err
 }
 
 // Members lists people who are on this Hub and whose login or name begins with a text, by login.
-func (q Q) Members(ctx context.Context, prefix string, limit int) ([]claudehub.Face, error) {
+func (q Q) Members(ctx context.Context, prefix string, local bool, limit int) ([]claudehub.Face, error) {
 	var rows []faceRow
 	like := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(prefix)) + `%`
-	err := q.all(ctx, &rows, selectFace+` WHERE p.removed = 0 AND (lower(p.login) LIKE ? ESCAPE '\' OR lower(p.name) LIKE ? ESCAPE '\')
-		ORDER BY lower(p.login), p.id LIMIT ?`, like, like, limit)
+	err := q.all(ctx, &rows, selectFace+` WHERE `+member+` AND (lower(p.login) LIKE ? ESCAPE '\' OR lower(p.name) LIKE ? ESCAPE '\')
+		ORDER BY lower(p.login), p.id LIMIT ?`, local, like, like, limit)
 	return convert(rows, faceRow.face), err
 }
 
@@ -160,49 +160,37 @@ func (q Q) SessionByLink(ctx context.Context, hash string) (Session, error) {
 	return q.oneSession(ctx, selectSession+` WHERE link_hash = ? AND link_hash <> '' AND `+there, hash)
 }
 
-// SessionsFor lists the Sessions that others made and that are shared with a person or with everyone, the newest first.
-// Whether the person can see the repository of one that is shared with everyone is not asked here; named tells those for
-// which that does not count.
-func (q Q) SessionsFor(ctx context.Context, p claudehub.PersonID, archived bool) (all []Session, named map[claudehub.SessionID]bool, err error) {
-	which := ` AND NOT ` + putAway
-	if archived {
-		which = ` AND ` + putAway
-	}
-	var rows []struct {
-		sessionRow
-		Named bool `db:"named"`
-	}
-	err = q.all(ctx, &rows, `SELECT `+sessionColumns+`, `+environmentName+`, (h.person IS NOT NULL) AS named `+sharedWith+which+`
-		ORDER BY sessions.created DESC, sessions.id DESC`, p, p, claudehub.KindLook)
-	if err != nil {
-		return nil, nil, err
-	}
-	named = map[claudehub.SessionID]bool{}
-	for _, r := range rows {
-		s, err := r.session()
-		if err != nil {
-			return nil, nil, err
-		}
-		all = append(all, s)
-		if r.Named {
-			named[s.ID] = true
-		}
-	}
-	return all, named, nil
-}
-
 // SharedPlace is where a Session is that another made, and why it is shared.
 type SharedPlace struct {
 	ID     claudehub.SessionID `db:"id"`
 	Runner claudehub.RunnerID  `db:"runner"`
 	GitURL string              `db:"git_url"`
+	Away   bool                `db:"away"`  // it is archived, or shall be deleted
 	Named  bool                `db:"named"` // with the person; otherwise with everyone who sees its repository
 }
 
-// SharedPlaces lists what SessionsFor lists, archived or not.
+// SharedPlaces lists the Sessions that others made and that are shared with a person or with everyone. Whether the person
+// can see the repository of one that is shared with everyone is not asked here.
 func (q Q) SharedPlaces(ctx context.Context, p claudehub.PersonID) ([]SharedPlace, error) {
 	var out []SharedPlace
-	err := q.all(ctx, &out, `SELECT id, runner, git_url, (h.person IS NOT NULL) AS named `+sharedWith, p, p, claudehub.KindLook)
+	err := q.all(ctx, &out, `SELECT id, runner, git_url, `+putAway+` AS away, (h.person IS NOT NULL) AS named
+		FROM sessions LEFT JOIN shares h ON h.session = sessions.id AND h.person = ? AND h.`+live+`
+		WHERE (h.person IS NOT NULL OR everyone = 1) AND creator <> ? AND kind <> ? AND `+there, p, p, claudehub.KindLook)
+	return out, err
+}
+
+// SessionsIn finds several Sessions, in no order; those that are deleted are left out.
+func (q Q) SessionsIn(ctx context.Context, ids []claudehub.SessionID) ([]Session, error) {
+	var out []Session
+	err := inChunks(ids, func(some []claudehub.SessionID) error {
+		var rows []sessionRow
+		if err := q.in(ctx, &rows, selectSession+` WHERE id IN (?) AND `+there, some); err != nil {
+			return err
+		}
+		all, err := convertAll(rows, sessionRow.session)
+		out = append(out, all...)
+		return err
+	})
 	return out, err
 }
 
