@@ -13,6 +13,7 @@ only=${FUZZONLY:-.}
 seconds=${BASH_REMATCH[1]}
 case ${BASH_REMATCH[2]} in m) seconds=$((seconds * 60)) ;; h) seconds=$((seconds * 3600)) ;; esac
 grace=60 # beyond that: an input that hangs
+more=100 # inputs beside the seeds, for who was too slow to try any
 
 bound=$(command -v timeout || command -v gtimeout) || { echo "Missing: timeout. Install GNU coreutils, then run this again." >&2; exit 2; }
 work=$(mktemp -d)
@@ -32,22 +33,25 @@ verdict() { # ok|FAIL NAME WHAT
   if [ "$1" = ok ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 }
 
-run() { # PACKAGE DIR PROGRAM TARGET SECONDS; its output is in $work/log
-  (cd "$2" && "$bound" --kill-after=5 "$(($5 + grace))" "$3" -test.run='^$' -test.fuzz="^$4\$" -test.fuzztime="$5s" \
+run() { # PACKAGE DIR PROGRAM TARGET HOW-LONG DEADLINE; its output is in $work/log
+  (cd "$2" && "$bound" --kill-after=5 "$6" "$3" -test.run='^$' -test.fuzz="^$4\$" -test.fuzztime="$5" \
     -test.fuzzminimizetime=20x -test.fuzzcachedir="$work/corpus/$1") >"$work/log" 2>&1 </dev/null
 }
 
+began() { grep -q 'now fuzzing' "$work/log"; }
+
 fuzz() { # PACKAGE DIR PROGRAM TARGET
-  local name="${1#*/} $4" rc=0
-  run "$@" "$seconds" || rc=$?
-  if [ $rc = 0 ] && ! grep -q 'now fuzzing' "$work/log"; then # a busy machine, and nothing was tried but the seeds
-    run "$@" $((seconds * 10)) || rc=$?
+  local name="${1#*/} $4" rc=0 seeds
+  run "$@" "${seconds}s" $((seconds + grace)) || rc=$?
+  if [ $rc = 0 ] && ! began; then # a busy machine, and nothing was tried but seeds: now as many inputs, however long it takes
+    seeds=$(sed -nE 's/.*baseline coverage: [0-9]+\/([0-9]+) .*/\1/p' "$work/log" | tail -n 1)
+    run "$@" $((${seeds:-0} + more))x $((seconds + 2 * grace)) || rc=$?
   fi
   if [ $rc != 0 ]; then
     case $rc in 124 | 137) echo "It did not end in time." >>"$work/log" ;; esac
     verdict FAIL "$name" "exit $rc"
-  elif ! grep -q 'now fuzzing' "$work/log"; then
-    verdict FAIL "$name" "it did not get past its seeds in $((seconds * 10)) s"
+  elif ! began; then
+    verdict FAIL "$name" "it did not get past its seeds"
   else
     verdict ok "$name" "$(sed -nE 's/.*execs: ([0-9]+) .*/\1 inputs/p' "$work/log" | tail -n 1)"
     return
