@@ -29,6 +29,7 @@ type estate struct {
 	runner, other *runnertest.Runner // the creator's, and the stranger's
 	everyones     things
 	asked         atomic.Int64
+	client        *http.Transport
 }
 
 // things are what a request can be about.
@@ -49,7 +50,8 @@ type things struct {
 }
 
 func newEstate(t *testing.T) *estate {
-	e := &estate{t: t, who: map[relation]*runnertest.Browser{}}
+	e := &estate{t: t, who: map[relation]*runnertest.Browser{}, client: &http.Transport{}}
+	t.Cleanup(e.client.CloseIdleConnections)
 	e.Hub = runnertest.NewHub(t, nil, patient, behindProxy)
 	for r, login := range map[relation]string{stranger: "stranger", participant: "participant", creator: "creator", adminOf: "admin"} {
 		p := e.Person(login)
@@ -288,7 +290,7 @@ func (th things) body(rt web.RouteInfo, runner claudehub.RunnerID) (kind string,
 	return "application/json", b
 }
 
-// request is one cell's, from an address of its own.
+// request is one cell's. Codes for devices are asked for from another place each time, since one place may have so many.
 func (e *estate) request(rt web.RouteInfo, th things, runner claudehub.RunnerID, put func(*http.Request)) *http.Request {
 	e.t.Helper()
 	kind, body := th.body(rt, runner)
@@ -308,7 +310,9 @@ func (e *estate) request(rt web.RouteInfo, th things, runner claudehub.RunnerID,
 		req.Header.Set(wire.ProtocolHeader, "3")
 		req.Header.Set(wire.InstanceHeader, e.runner.Instance)
 	}
-	req.Header.Set("X-Forwarded-For", e.address())
+	if req.Header.Set("X-Forwarded-For", "198.18.0.1"); rt.ID == "request-device" {
+		req.Header.Set("X-Forwarded-For", e.address())
+	}
 	put(req)
 	return req
 }

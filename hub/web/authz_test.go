@@ -200,7 +200,7 @@ func (e *estate) ask(req *http.Request, rt web.RouteInfo) reply {
 	e.t.Helper()
 	ctx, cancel := context.WithTimeout(e.t.Context(), waits)
 	defer cancel()
-	res, err := walker.Transport.RoundTrip(req.WithContext(ctx)) // following nothing
+	res, err := e.client.RoundTrip(req.WithContext(ctx)) // following nothing
 	if err != nil {
 		e.t.Fatalf("%s %s: %v", rt.Method, rt.Path, err)
 	}

@@ -60,7 +60,8 @@ func problemOf(ctx context.Context, err error) *Problem {
 	switch {
 	case errors.As(err, &big):
 		code, detail = claudehub.TooLarge, tooLarge(big.Limit)
-	case code == claudehub.Internal && errors.Is(err, context.DeadlineExceeded):
+	case code == claudehub.Internal && (errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil):
+		// Whatever was cut off in the middle has words of its own for that.
 		code, detail = claudehub.Unavailable, "The Hub took too long to answer. Try again in a moment."
 	}
 	out := newProblem(code, detail)

@@ -31,6 +31,7 @@ type insider struct {
 	runner claudehub.Token
 	id     claudehub.RunnerID
 	routes []web.RouteInfo
+	log    *syncBuffer
 }
 
 func newInsider(tb testing.TB) *insider {
@@ -48,8 +49,9 @@ func newInsider(tb testing.TB) *insider {
 	must(err)
 	box, err := secret.Create(filepath.Join(dir, "keyset.json"))
 	must(err)
-	log := slog.New(slog.DiscardHandler)
-	in := &insider{routes: web.Routes()}
+	var said syncBuffer
+	log := slog.New(slog.NewTextHandler(&said, nil))
+	in := &insider{routes: web.Routes(), log: &said}
 	in.fleet = fleet.New(st, b, log, fleet.Options{Secrets: box})
 	feeds := screen.New(screen.Options{Fleet: in.fleet, Bus: b, Log: log})
 	opt := web.Options{Fleet: in.fleet, Feeds: feeds, Log: log, TrustedProxies: loopback}
@@ -77,7 +79,8 @@ func (in *insider) ask(t *testing.T, r *http.Request) *httptest.ResponseRecorder
 	rec := httptest.NewRecorder()
 	in.ServeHTTP(patientRecorder{rec}, r)
 	if rec.Code >= 500 && rec.Code != http.StatusServiceUnavailable {
-		t.Fatalf("%s %s: %d %s", r.Method, r.URL.Path, rec.Code, rec.Body)
+		log := in.log.String()
+		t.Fatalf("%s %s: %d %s\n%s", r.Method, r.URL.Path, rec.Code, rec.Body, log[max(0, len(log)-2000):])
 	}
 	if rec.Code >= 400 {
 		var p web.Problem

@@ -126,6 +126,7 @@ func TestRefusalsAreInTheAuditLog(t *testing.T) {
 	send(t, "POST", mine+"/wake", "", nil, bearer(claudehub.NewToken(claudehub.APITokenKind)))
 	send(t, "POST", h.URL+"/api/sign-in", "application/json", strings.NewReader(`{"token":"`+claudehub.NewToken(claudehub.SignInToken).Reveal()+`"}`), nil)
 	h.bob.Do("GET", "/api/device/BBBB-BBBB", nil)
+	send(t, "POST", mine+"/stop", "", nil, map[string]string{"Cookie": h.ann.Cookie.String(), "Sec-Fetch-Site": "cross-site"})
 	send(t, "GET", mine, "", nil, nil) // without a credential: nobody
 	admin := h.ann.Person
 	admin.Role = claudehub.RoleAdmin
@@ -142,6 +143,7 @@ func TestRefusalsAreInTheAuditLog(t *testing.T) {
 	for action, want := range map[string]claudehub.AuditEntry{
 		"session.sleep": {Kind: claudehub.ActorPerson, Actor: string(h.ann.Person.ID), Login: "ann", Target: string(h.annS.ID)},
 		"session.wake":  {Kind: claudehub.ActorNobody, Target: string(h.annS.ID)},
+		"session.stop":  {Kind: claudehub.ActorNobody, Target: string(h.annS.ID)},
 		"sign-in":       {Kind: claudehub.ActorNobody},
 		"device.get":    {Kind: claudehub.ActorPerson, Actor: string(h.bob.Person.ID), Login: "bob"},
 	} {
@@ -150,7 +152,7 @@ func TestRefusalsAreInTheAuditLog(t *testing.T) {
 			t.Errorf("%s: %+v", action, got)
 		}
 	}
-	if len(found) != 4 {
+	if len(found) != 5 {
 		t.Errorf("%v", found)
 	}
 }
