@@ -49,7 +49,7 @@ function People() {
   const admins = people.filter((p) => p.role === 'admin' && !p.removed).length;
   return (
     <>
-      <table className={classes.table}>
+      <table className={classes.table} data-compact>
         <thead>
           <tr>
             <th scope="col">Person</th>

@@ -59,6 +59,10 @@ describe('a line of the audit log', () => {
       { actor_kind: 'runner', actor: 'run_1', login: undefined, action: 'runner.token', target: 'run_1' },
       'A Runner renewed the token of the Runner <run_1>',
     ],
+    [
+      { action: 'suggestion.make', target: 'sug_1', detail: { session: 'ses_1' } },
+      'ada made the suggestion <sug_1> to the Session ses_1',
+    ],
     [{ action: 'flux.charge', target: 'ses_1' }, 'ada did flux.charge on <ses_1>'],
     [{ action: 'constructor' }, 'ada did constructor'],
     [{ action: 'variable.set', detail: { name: '{t}' }, target: 'env_1' }, 'ada set the Variable (t) of <env_1>'],

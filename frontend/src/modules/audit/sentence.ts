@@ -48,7 +48,7 @@ const deeds: Record<string, Deed> = {
   'session.join': ['joined the Session {t} by its link', 'join a Session by a link'],
   'session.prompt': ['prompted the Session {t}', 'prompt the Session {t}'],
   'session.attach': ['watched the Session {t}', 'watch the Session {t}'],
-  'suggestion.make': ['suggested a prompt ({t})[ to the Session {session}]', 'suggest a prompt to the Session {t}'],
+  'suggestion.make': ['made the suggestion {t}[ to the Session {session}]', 'suggest a prompt to the Session {t}'],
   'suggestion.accept': ['accepted the suggestion {t}', 'accept the suggestion {t}'],
   'suggestion.decline': ['declined the suggestion {t}', 'decline the suggestion {t}'],
   'suggestion.withdraw': ['withdrew the suggestion {t}', 'withdraw the suggestion {t}'],
