@@ -25,7 +25,7 @@ func actorOf(caller any, rec *record) fleet.Actor {
 
 // note writes down a refusal of who came with a credential, of who tried to get in, and of a wrong code.
 func (s *server) note(r *http.Request, rt route, rec *record) {
-	if rec.err == nil || rec.status < 300 || pending(rec.err) {
+	if rec.err == nil || rec.noted || rec.status < 300 || pending(rec.err) {
 		return
 	}
 	switch claudehub.CodeOf(rec.err) {

@@ -38,6 +38,7 @@ func (s *server) finishSignIn(w http.ResponseWriter, r *http.Request) error {
 	http.SetCookie(w, s.pendingCookie("", -time.Second))
 	cookie, next, err := s.fleet.FinishSignIn(r.Context(), sealed, r.URL.Query(), limitText(r.UserAgent(), 300))
 	if err != nil {
+		recordOf(r.Context()).noted = !s.fleet.Local() // by the fleet, which knows whom GitHub named
 		s.backToSignIn(w, r, err)
 		return nil
 	}

@@ -31,6 +31,7 @@ type record struct {
 	err       error
 	status    int
 	stream    bool
+	noted     bool // the refusal is in the audit log already
 }
 
 type recordKey struct{}
