@@ -23,6 +23,7 @@ const testName = "hub.example.org"
 // secureHub is a Hub with a certificate of its own, and a browser that knows the name and trusts a certificate.
 type secureHub struct {
 	t       *testing.T
+	hub     *Hub
 	address string
 	plain   string // the address for plain HTTP
 }
@@ -41,6 +42,7 @@ func startSecure(t *testing.T, change func(*Config)) *secureHub {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.hub = h
 	ln, err := Listen(t.Context(), cfg.Listen)
 	if err != nil {
 		t.Fatal(err)
@@ -64,13 +66,18 @@ type answered struct {
 	major  int // of HTTP
 }
 
+// transport finds the name at the Hub.
+func (s *secureHub) transport(conf *tls.Config) *http.Transport {
+	conf.ServerName = testName
+	return &http.Transport{TLSClientConfig: conf, DisableKeepAlives: true, ForceAttemptHTTP2: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "tcp", s.address)
+		}}
+}
+
 // get asks for a path by https, as the name.
 func (s *secureHub) get(path string, conf *tls.Config) (answered, error) {
-	conf.ServerName = testName
-	tr := &http.Transport{TLSClientConfig: conf, DisableKeepAlives: true, ForceAttemptHTTP2: true}
-	tr.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "tcp", s.address)
-	}
+	tr := s.transport(conf)
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "https://"+testName+path, nil)
 	if err != nil {
 		s.t.Fatal(err)
