@@ -236,9 +236,18 @@ func (s *seat) point(m mouse) error {
 	return s.term.Keys(m.bytes())
 }
 
-// look is what keys do while watching.
+// look is what keys do while watching. A key that is held down comes many at a time.
 func (s *seat) look(t typed) error {
-	switch string(t.keys) {
+	for _, key := range split(t.keys) {
+		if err := s.lookBy(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *seat) lookBy(key string) error {
+	switch key {
 	case "q", "\x03":
 		return errDetached
 	case "\x1b[A", "\x1bOA", "k":

@@ -60,7 +60,9 @@ func TestLoginByBrowser(t *testing.T) {
 	p.sees("exit=0")
 	b, err := os.ReadFile(filepath.Join(s.dir, "claude-hub", "sign-in.json"))
 	check(t, err)
-	var kept struct{ Hubs map[string]struct{ Token string } }
+	var kept struct {
+		Hubs map[string]struct{ Token string }
+	}
 	check(t, json.Unmarshal(b, &kept))
 	token := kept.Hubs[s.URL].Token
 	if _, err := claudehub.ParseToken(claudehub.APITokenKind, token); err != nil {

@@ -177,6 +177,22 @@ func (m mouse) bytes() []byte {
 	return fmt.Appendf(nil, "\x1b[<%d;%d;%d%c", m.button, m.x, m.y, final)
 }
 
+// split takes apart what came at once: a key is ESC [ or ESC O and what follows up to a letter or ~, or one byte.
+func split(b []byte) []string {
+	var out []string
+	for len(b) > 0 {
+		n := 1
+		if len(b) > 2 && b[0] == 0x1b && (b[1] == '[' || b[1] == 'O') {
+			n = 3
+			for n < len(b) && b[n-1] < '@' {
+				n++
+			}
+		}
+		out, b = append(out, string(b[:n])), b[n:]
+	}
+	return out
+}
+
 // detachKeys may go with ctrl. Others are other keys' bytes: backspace, tab, line feed, Enter, Escape.
 const detachKeys = `abcdefgklnopqrstuvwxyz\]^_`
 

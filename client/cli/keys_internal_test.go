@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,6 +111,25 @@ func TestDetachKey(t *testing.T) {
 	for _, s := range []string{"", "x", "ctrl-", "ctrl-m", "ctrl-i", "ctrl-[", "ctrl-ab", "alt-x"} {
 		if _, err := parseKey(s); claudehub.CodeOf(err) != claudehub.Invalid {
 			t.Errorf("%q is taken", s)
+		}
+	}
+}
+
+// Keys that were held down, or typed while the machine was busy, come in one piece.
+func TestSplit(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                           nil,
+		"q":                          {"q"},
+		"jk\x03":                     {"j", "k", "\x03"},
+		"\x1b[A\x1b[D\x1bOA\x1b[5~q": {"\x1b[A", "\x1b[D", "\x1bOA", "\x1b[5~", "q"},
+		"\x1b[1;5Ax":                 {"\x1b[1;5A", "x"},
+		"\x1b":                       {"\x1b"},
+		"\x1b[":                      {"\x1b", "["},
+		"\x1b\x1b[A":                 {"\x1b", "\x1b[A"},
+		"\x1b[12":                    {"\x1b[12"},
+	} {
+		if got := split([]byte(text)); !slices.Equal(got, want) {
+			t.Errorf("%q is %q", text, got)
 		}
 	}
 }
