@@ -15,6 +15,7 @@ import (
 	"claude-hub/hub/secret"
 	"claude-hub/hub/store"
 	"claude-hub/hub/web"
+	"claude-hub/internal/claudehub"
 )
 
 const openLimit = 2 * time.Minute // for the database, with migrations, and the bus
@@ -146,7 +147,7 @@ func (h *Hub) serveMetrics(ctx context.Context) error {
 func (h *Hub) servePlain(ctx context.Context, handler http.Handler) error {
 	ln, err := Listen(ctx, h.cfg.httpAddress())
 	if err != nil {
-		return err
+		return claudehub.WithCause(claudehub.CodeOf(err), err, "%s It is the one for plain HTTP (--http-listen), which ACME does without at the word off.", claudehub.MessageOf(err))
 	}
 	return web.Serve(ctx, ln, handler, nil, h.log)
 }

@@ -209,3 +209,28 @@ func TestAnACMEDirectoryOfOthersIsRefused(t *testing.T) {
 		t.Errorf("a directory that others can look into: %v", err)
 	}
 }
+
+func TestPlainHTTPWhereAnotherIs(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "c.pem"), filepath.Join(dir, "k.pem")
+	writePair(t, cert, key, testName, time.Now().Add(240*time.Hour))
+	taken, err := Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	cfg := Config{Store: Store{Data: t.TempDir()}, Listen: "127.0.0.1:0", LogLevel: "info",
+		Reach: Reach{TLSCert: cert, TLSKey: key, HTTPListen: taken.Addr().String()}}
+	h, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := Listen(t.Context(), cfg.Listen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = h.Run(t.Context(), ln)
+	if msg := claudehub.MessageOf(err); claudehub.CodeOf(err) != claudehub.Conflict || !strings.Contains(msg, "in use") || !strings.Contains(msg, "--http-listen") {
+		t.Errorf("it ends with %v", err)
+	}
+}

@@ -1,8 +1,8 @@
 // Package cli is what people run in a shell: sign in, list and drive Sessions, and sit in one's terminal.
 //
 // It promises that
-//   - a secret is read from a prompt without echo or from standard input, never from arguments, and is kept in a file
-//     that only its owner can read;
+//   - one signs in by a code that is approved in a browser, so that no secret is typed; a token is otherwise read from a
+//     prompt without echo or from standard input, never from arguments. It is kept in a file that only its owner can read;
 //   - with --json, standard output holds one JSON document in the API's own shape (a list is {"items": [...]}) and
 //     nothing else; without, a table for people, whose columns may change;
 //   - what others wrote (titles, names, what Claude says, what a Sandbox prints) reaches the person's terminal as text
