@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -123,10 +124,10 @@ func init() {
 }
 
 func humaProblem(ctx context.Context, status int, msg string, errs []error) *Problem {
-	cause := errors.Join(append([]error{errors.New(msg)}, errs...)...)
+	cause := errors.Join(append([]error{errors.New(msg)}, withoutValues(errs)...)...)
 	var big *http.MaxBytesError
 	switch {
-	case errors.As(cause, &big):
+	case errors.As(errors.Join(errs...), &big):
 		return problemOf(ctx, big)
 	case status == http.StatusRequestEntityTooLarge:
 		return problemOf(ctx, claudehub.WithCause(claudehub.TooLarge, cause, "That is too much in one piece."))
@@ -141,4 +142,17 @@ func humaProblem(ctx context.Context, status int, msg string, errs []error) *Pro
 		}
 	}
 	return problemOf(ctx, claudehub.WithCause(claudehub.Invalid, cause, "%s", detail))
+}
+
+// withoutValues leaves out what was sent: huma quotes it, up to the whole body, and the cause of a refusal is logged. It may
+// be the value of a Variable, which has no shape by which a log could know it.
+func withoutValues(errs []error) []error {
+	out := make([]error, len(errs))
+	for i, err := range errs {
+		out[i] = err
+		if d := (*huma.ErrorDetail)(nil); errors.As(err, &d) {
+			out[i] = fmt.Errorf("%s (%s)", d.Message, d.Location)
+		}
+	}
+	return out
 }

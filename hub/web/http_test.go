@@ -189,6 +189,11 @@ func TestTheLogHasRoutesAndNoCredentials(t *testing.T) {
 	send(t, "GET", h.URL+"/api/sessions?archived=true&secret=topsecret", "", nil, map[string]string{"Cookie": h.ann.Cookie.String()})
 	send(t, "POST", h.URL+"/api/sign-in?t="+link.Reveal(), "application/json", strings.NewReader(`{"token":"`+link.Reveal()+`"}`), nil)
 	send(t, "POST", h.URL+"/runner/v1/status", "application/json", strings.NewReader("{"), map[string]string{"Authorization": "Bearer " + h.annR.Token.Reveal()})
+	for _, body := range []string{`{"title":["topsecret"]}`, `{"topsecret`, `{"value":"topsecret"}`, `{"title":"topsecret","title2":1}`} {
+		for method, path := range map[string]string{"POST": "/api/sessions", "PUT": "/api/environments/" + string(claudehub.NewEnvironmentID()) + "/variables/X"} {
+			send(t, method, h.URL+path, "application/json", strings.NewReader(body), map[string]string{"Cookie": h.ann.Cookie.String()})
+		}
+	}
 	h.Stop()
 	log := h.log.String()
 	for _, secret := range []string{"topsecret", h.ann.Cookie.Value, link.Reveal(), h.annR.Token.Reveal()} {
