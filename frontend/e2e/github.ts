@@ -14,6 +14,8 @@ const org = 'acme';
 export interface GitHubOptions {
   /** The repositories of the organisation, each with those who see it. */
   repos?: Record<string, Login[]>;
+  /** Puts something between GitHub and whoever asks it, the Hub and browsers: the address that they are given. */
+  between?: (github: string) => Promise<string>;
   /** How often the Hub asks again who may be there. */
   recheck?: string;
 }
@@ -70,7 +72,8 @@ export class GitHub {
 
   async start(): Promise<void> {
     this.program.start();
-    this.url = (await this.program.says(/http:\/\/127\.0\.0\.1:\d+/))[0];
+    const [url] = await this.program.says(/http:\/\/127\.0\.0\.1:\d+/);
+    this.url = (await this.options.between?.(url)) ?? url;
   }
 
   /** What the Hub is started with. */

@@ -22,6 +22,8 @@ export interface RigOptions {
   cold?: boolean;
   /** Puts a plain shell in the place of Claude Code, for raw output. */
   shell?: boolean;
+  /** How much Hub and Runner log. */
+  logLevel?: 'debug';
   /** People sign in with a stand-in for GitHub; no Runner runs until one is paired. */
   github?: GitHubOptions;
 }
@@ -92,10 +94,12 @@ export class Rig {
       await this.github.start();
     }
     const signIn = this.github?.hubFlags ?? [];
+    const logLevel = options.logLevel ? { CLAUDE_HUB_LOG_LEVEL: options.logLevel } : undefined;
     this.hub = new Program(
       'hub',
       () => [this.hubProgram, 'serve', '--listen', `127.0.0.1:${this.port}`, '--data', this.hubDir, ...signIn],
       logs,
+      { env: logLevel },
     );
     this.hub.start();
     await this.hub.says(/Sign in: (\S+)/);
@@ -116,7 +120,7 @@ export class Rig {
         ...claudeArgs(options.shell),
       ],
       logs,
-      { there: this.far, env: this.runnerEnv },
+      { there: this.far, env: { ...this.runnerEnv, ...logLevel } },
     );
     if (!options.noToken) this.setToken();
     if (options.github) return;
