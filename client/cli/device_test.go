@@ -76,15 +76,19 @@ func TestLoginByBrowser(t *testing.T) {
 	p.sees("exit=0")
 	p.sees("box")
 	p.sees(string(s.sess.ID))
-	p.enters("clear; claude-hub tokens list; echo exit=$?")
-	p.sees("exit=3")
-	p.sees(s.URL + "/settings")
 	all, err := browser.Tokens(s.ctx)
 	check(t, err)
 	if len(all) != 1 {
 		t.Fatalf("the tokens are %+v", all)
 	}
-	check(t, browser.RevokeToken(s.ctx, all[0].ID))
+	p.enters("clear; claude-hub tokens new more --scopes runners; echo exit=$?")
+	p.sees("exit=3")
+	p.sees(s.URL + "/settings")
+	p.enters("clear; claude-hub tokens list; echo exit=$?")
+	p.sees("exit=0")
+	p.sees(all[0].ID)
+	p.enters("clear; claude-hub tokens revoke " + all[0].ID + "; echo exit=$?") // its own
+	p.sees("exit=0")
 	p.enters("clear; claude-hub runners; echo exit=$?")
 	p.sees("exit=3")
 }

@@ -48,12 +48,12 @@ func (t *TokensListCmd) Run(ctx context.Context, e *Env) error {
 	})
 }
 
-// inBrowser: a token makes no tokens, so what this program is signed in with may be refused here.
+// inBrowser: a token makes no tokens, and lists and ends them only with the scopes for it.
 func inBrowser(c *client.Client, err error) error {
 	if claudehub.CodeOf(err) != claudehub.Forbidden {
 		return err
 	}
-	return claudehub.WithCause(claudehub.Forbidden, err, "%s Tokens are listed, made and ended at %s/settings.", claudehub.MessageOf(err), c.URL())
+	return claudehub.WithCause(claudehub.Forbidden, err, "%s Tokens are made, listed and ended at %s/settings.", claudehub.MessageOf(err), c.URL())
 }
 
 func scopes(all []client.Scope) string {
@@ -154,7 +154,7 @@ func (t *TokensRevokeCmd) Run(ctx context.Context, e *Env) error {
 		return err
 	}
 	if err := c.RevokeToken(ctx, k.ID); err != nil {
-		return err
+		return inBrowser(c, err)
 	}
 	return t.print(e, k, func() error {
 		_, err := fmt.Fprintf(e.Out, "Revoked %s (%s).\n", clean(k.ID), clean(k.Name))

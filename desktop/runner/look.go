@@ -107,8 +107,11 @@ func (s *session) tendLook(ctx context.Context, d wire.DesiredSession) error {
 			err := s.on.cfg.Backend.Ping(ask, s.box())
 			cancel()
 			if claudehub.CodeOf(err) == claudehub.NotFound {
-				timer.Stop()
 				return lookGone(err)
+			}
+			// tmux does not always say that a program ended.
+			if dead, err := seat.dead(ctx); err == nil && dead {
+				return errors.Join(s.endLook(ctx), s.countRestart())
 			}
 		case <-seat.died:
 			timer.Stop()

@@ -84,9 +84,9 @@ var expectations = map[string]expectation{
 	"POST /api/sign-out":        {anybody, cookieOnly, 204},
 	"GET /api/sign-ins":         {anybody, cookieOnly, 200},
 	"DELETE /api/sign-ins/{id}": {owners, cookieOnly, 204},
-	"GET /api/tokens":           {anybody, cookieOnly, 200},
+	"GET /api/tokens":           {anybody, reads, 200},
 	"POST /api/tokens":          {anybody, cookieOnly, 201},
-	"DELETE /api/tokens/{id}":   {owners, cookieOnly, 204},
+	"DELETE /api/tokens/{id}":   {owners, drives, 204},
 
 	"GET /api/sessions":                               {anybody, reads, 200},
 	"POST /api/sessions":                              {owners, drives, 201}, // on a Runner of one's own

@@ -27,9 +27,9 @@ func (s *server) register(t *table) {
 	forPerson(t, browser, get("/api/sign-ins", "list-sign-ins", "All browsers that are signed in"), s.signIns)
 	forPerson(t, browser, remove("/api/sign-ins/{id}", "revoke-sign-in", "Sign a browser out"), s.revokeSignIn)
 
-	forPerson(t, browser, get("/api/tokens", "list-tokens", "This person's API tokens"), s.listTokens)
+	forPerson(t, read, get("/api/tokens", "list-tokens", "This person's API tokens"), s.listTokens)
 	forPerson(t, browser, created(post("/api/tokens", "create-token", "Make an API token; it is shown this once")), s.createToken)
-	forPerson(t, browser, remove("/api/tokens/{id}", "revoke-token", "End an API token at once"), s.revokeToken)
+	forPerson(t, drive, remove("/api/tokens/{id}", "revoke-token", "End an API token at once"), s.revokeToken)
 
 	forPerson(t, read, get("/api/sessions", "list-sessions", "The Sessions this person may see"), s.listSessions)
 	forPerson(t, drive, sized(created(post("/api/sessions", "create-session", "Make a Session")), promptLimit), s.createSession)
