@@ -27,9 +27,11 @@ func messages() map[string]any {
 	at := time.Date(2026, 11, 29, 12, 30, 0, 0, time.UTC)
 	session, creator := claudehub.SessionID("ses_06h2gjs371u195tb6br6oefepg"), claudehub.PersonID("per_06h2gjq9stu09e5dbaskjlk780")
 	life := strings.Repeat("l", wire.LifeLen)
+	face := claudehub.Face{ID: creator, Login: "ada", Name: "Ada L.", Avatar: "https://example.org/ada.png"}
 	prompt := claudehub.Prompt{
 		ID: "pro_06h2gjs375o150pq0ajf5akcp0", Session: session, Author: creator, Text: "fix the test",
 		State: claudehub.PromptQueued, Why: "a reason", Created: at, Updated: at, Expires: at.Add(claudehub.PromptLife),
+		SuggestedBy: &face, Signature: []byte("signed"),
 	}
 	recipe := claudehub.Recipe{
 		Base: claudehub.Base{Kind: claudehub.BaseRegistry, Ref: "debian:bookworm"}, Setup: "apt-get install -y jq", CPUs: 2, Memory: 4 << 30, Disk: 20 << 30,
@@ -64,7 +66,7 @@ func messages() map[string]any {
 		"snapshot":   wire.Snapshot{Seq: 9, Sessions: []wire.DesiredSession{desired}, Machine: machine},
 		"machine":    machine,
 		"desired":    desired,
-		"input":      wire.Input{Session: session, Author: creator, Terminal: "t-1", Life: life, N: 4, Kind: wire.InputKeys, Data: []byte("ab\x03")},
+		"input":      wire.Input{Session: session, Author: creator, Terminal: "t-1", Life: life, N: 4, Kind: wire.InputKeys, Data: []byte("ab\x03"), Signature: []byte("signed")},
 		"resize":     wire.Resize{Session: session, Author: creator, Cols: 120, Rows: 36},
 		"attach":     wire.Attach{Session: session, Feed: "feed", Snapshot: true, History: 100, Terminal: "t-1"},
 		"detach":     wire.Detach{Session: session, Feed: "feed"},
@@ -90,7 +92,13 @@ func messages() map[string]any {
 		"status-reply": wire.StatusReply{Gone: []claudehub.SessionID{session}, GoneBuilds: []claudehub.BuildID{build}},
 		"variables":    wire.Variables{Revision: "6a1f", Items: []wire.Variable{{Name: "NAME", Value: "value", Secret: true}}},
 		"log-reply":    wire.LogReply{Offset: 7},
-		"devcontainer": wire.Devcontainer{Path: ".devcontainer/devcontainer.json", JSON: "{}", Files: map[string]string{"tool/install.sh": "true"}},
+		"new-token":    wire.NewToken{Token: "chr_…"},
+
+		"device-request":       wire.DeviceRequest{Client: wire.DeviceRunner, Name: "mac-studio", Machine: "darwin/arm64", Again: "run_06h2gjs375o150pq0ajf5akcp0"},
+		"device-code":          wire.DeviceCode{DeviceCode: "chd_…", UserCode: "BDFG-HJKL", VerificationURI: "https://hub/device", Complete: "https://hub/device?code=BDFG-HJKL", ExpiresIn: 900, Interval: 5},
+		"device-token-request": wire.DeviceTokenRequest{DeviceCode: "chd_…"},
+		"device-token":         wire.DeviceToken{Token: "chr_…", Login: "ada", Runner: "run_06h2gjs375o150pq0ajf5akcp0", Name: "mac-studio"},
+		"devcontainer":         wire.Devcontainer{Path: ".devcontainer/devcontainer.json", JSON: "{}", Files: map[string]string{"tool/install.sh": "true"}},
 		"events": wire.Events{Events: []wire.Event{{
 			ID: "evt_06h2gjs375o150pq0ajf5akcp0", Session: session, Kind: wire.ReportPrompt, At: at, Prompt: prompt.ID,
 			State: claudehub.PromptDone, Text: "text", Ended: true,
@@ -99,7 +107,7 @@ func messages() map[string]any {
 		"terminal-up":  wire.TerminalUp{Type: "hello", Terminal: "t-1", Cols: 80, Rows: 24, Active: true, N: 1, Life: life, Data: "YQ==", Bytes: 9, ID: 2},
 		"terminal-down": wire.TerminalDown{
 			Type: "state", Input: &report, ID: 2, Why: "why",
-			State: &wire.TerminalState{Drive: true, Owner: true, Cols: 80, Rows: 24, Viewers: 2, Runner: observed.SandboxLink, Sandbox: observed.SandboxLink},
+			State: &wire.TerminalState{Drive: true, Owner: true, Cols: 80, Rows: 24, Viewers: 2, Watchers: []claudehub.Face{face}, Runner: observed.SandboxLink, Sandbox: observed.SandboxLink},
 		},
 	}
 }
