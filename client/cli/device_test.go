@@ -119,3 +119,16 @@ func TestTokens(t *testing.T) {
 		t.Errorf("after it was revoked: %v", err)
 	}
 }
+
+// TestAReaderLists: a token that reads Sessions and nothing else lists them, with the Runner's id for its name.
+func TestAReaderLists(t *testing.T) {
+	s := newStage(t)
+	made := decode[client.MadeToken](t, s.ok(t, "", "tokens", "new", "reader", "--scopes", "sessions:read", "--json").out)
+	e, out, errs := s.env("")
+	e.Getenv = func(name string) string {
+		return map[string]string{"CLAUDE_HUB_URL": s.URL, "CLAUDE_HUB_TOKEN": made.Secret}[name]
+	}
+	if code := program(s.ctx, []string{"sessions", "list"}, e); code != 0 || !strings.Contains(out.String(), string(s.sess.Runner)) {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+}

@@ -78,9 +78,13 @@ func (l *ListCmd) Run(ctx context.Context, e *Env) error {
 	})
 }
 
+// runnerNames are what a list calls Runners by; a token without the scope for them sees their ids instead.
 func runnerNames(ctx context.Context, c *client.Client) (map[client.RunnerID]string, error) {
 	all, err := c.Runners(ctx)
 	names := map[client.RunnerID]string{}
+	if claudehub.CodeOf(err) == claudehub.Forbidden {
+		return names, nil
+	}
 	for _, r := range all {
 		names[r.ID] = r.Name
 	}
