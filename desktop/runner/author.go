@@ -26,6 +26,7 @@ const (
 	drivingInput   driving = "inputs"
 	drivingResize  driving = "resizes"
 	drivingPrompt  driving = "prompts"
+	drivingDesired driving = "desired states"
 	drivingCreator driving = "creators" // a desired state with another Creator than before
 )
 
@@ -84,7 +85,7 @@ func (r *refusals) tell() {
 		return
 	}
 	attrs := []any{"last_session", last}
-	for _, what := range []driving{drivingInput, drivingResize, drivingPrompt, drivingCreator} {
+	for _, what := range []driving{drivingInput, drivingResize, drivingPrompt, drivingDesired, drivingCreator} {
 		if n := counts[what]; n > 0 {
 			attrs = append(attrs, string(what), n)
 		}

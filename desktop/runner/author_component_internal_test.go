@@ -50,3 +50,23 @@ func TestAnotherCreatorIsNeverAccepted(t *testing.T) {
 		t.Errorf("remembered: %+v, %v", records, err)
 	}
 }
+
+// TestWhatAnotherDesiresIsNotTaken: a Hub that passes on somebody else's wish for a Session is refused, until the Creator's
+// own comes.
+func TestWhatAnotherDesiresIsNotTaken(t *testing.T) {
+	c := newComputer(t)
+	c.start()
+	id := c.session()
+	c.hub.wish(id, func(d *wire.DesiredSession) { d.By = d.Creator })
+	c.hub.awaitPhase(t, id, claudehub.PhaseAwake)
+	c.hub.wish(id, func(d *wire.DesiredSession) {
+		d.By, d.Desired, d.Generation = claudehub.NewPersonID(), claudehub.WantAsleep, d.Generation+1
+	})
+	until(t, "it was refused", func() bool { return strings.Contains(c.log.text(), "another than the Creator desires") })
+	records, err := c.state.Records(t.Context())
+	if err != nil || len(records) != 1 || records[0].Desired.Desired != claudehub.WantAwake {
+		t.Errorf("remembered: %+v, %v", records, err)
+	}
+	c.hub.wish(id, func(d *wire.DesiredSession) { d.By, d.Generation = d.Creator, d.Generation+1 })
+	c.hub.awaitPhase(t, id, claudehub.PhaseAsleep)
+}

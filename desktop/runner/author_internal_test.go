@@ -36,19 +36,19 @@ var ofEvents = map[string]authorship{
 	wire.EventRevoked:    {false, "it is about the link: it can end it, and drives nothing"},
 }
 
-// ofSession are all fields of a desired state. They are states, not acts: the Hub repeats them whole, also when it changes
-// one by itself (an idle Session sleeps), so that no person stands behind each. What they can do is bounded: none of them
-// puts text in front of Claude, but for the prompts.
+// ofSession are all fields of a desired state. They are states, not acts: the Hub repeats them whole, so that not each names
+// an author. By is who changed any of them last, and stands for all; the prompts name theirs one by one.
 var ofSession = map[string]authorship{
 	"Creator":      {true, "it is who all others are compared with; another one than at first is refused with all that comes with it"},
+	"By":           {true, "it is who changed last what is desired; another than the Creator is refused with all that comes with it"},
 	"Prompts":      {true, "each names who wrote it, and is put in front of Claude as the person's word"},
 	"Seq":          {false, "a number of the stream"},
 	"ID":           {false, "which Session it is about"},
 	"Title":        {false, "it is shown, and typed nowhere"},
 	"Source":       {false, "it is cloned at the first start alone"},
-	"Desired":      {false, "sleep and archive lose nothing, and the Hub chooses them by itself for idle Sessions; awake types nothing"},
-	"Model":        {false, "the conversation goes on under another model"},
-	"Effort":       {false, "as the model"},
+	"Desired":      {false, "By is asked for it"},
+	"Model":        {false, "By is asked for it"},
+	"Effort":       {false, "By is asked for it"},
 	"Generation":   {false, "a number of the desired state"},
 	"Kind":         {false, "what the Session is, from its first day"},
 	"Build":        {false, "whose Sandbox is looked into, from its first day"},

@@ -94,6 +94,11 @@ func (r *Runner) take(ctx context.Context, seq int64, sessions []wire.DesiredSes
 			r.log.Error("the Hub names another Creator than before; nothing that it says of this Session so is taken", "session", d.ID, "creator", first)
 			continue
 		}
+		if d.By != "" && !claudehub.MayDrive(d.By, d.Creator) {
+			r.refused.note(d.ID, drivingDesired)
+			r.log.Error("the Hub passes on what another than the Creator desires of a Session; it is not taken", "session", d.ID)
+			continue
+		}
 		valid = append(valid, d)
 	}
 	err := r.state.SaveDesired(ctx, seq, valid, machine)

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"claude-hub/hub/fleet/policy"
@@ -90,6 +91,12 @@ func (f *Fleet) asCreator(ctx context.Context, p claudehub.PersonID, id claudehu
 	})
 }
 
+// steered tells that what the Runner is to make so has changed. Prompts name their authors themselves.
+func steered(a, b store.Session) bool {
+	return a.Generation != b.Generation || a.Desired != b.Desired || a.Model != b.Model || a.Effort != b.Effort ||
+		a.Conversation != b.Conversation || !a.StopAt.Equal(b.StopAt) || a.Environment != b.Environment || !slices.Equal(a.Forwards, b.Forwards)
+}
+
 // by runs a decision for who may make it, and returns the Session as that person sees it. What they have of it is found
 // out before, since that may take GitHub's word; for who made it, which is what counts here, that never changes.
 func (f *Fleet) by(ctx context.Context, p claudehub.PersonID, id claudehub.SessionID, action string, may func(claudehub.Access) error, fn func(*decision) error) (claudehub.Session, error) {
@@ -103,8 +110,13 @@ func (f *Fleet) by(ctx context.Context, p claudehub.PersonID, id claudehub.Sessi
 	ctx = asActor(ctx, p)
 	var out claudehub.Session
 	err = f.decideOn(ctx, found.Runner, id, func(d *decision) error {
+		before := d.s
+		before.Forwards = slices.Clone(d.s.Forwards)
 		if err := fn(d); err != nil {
 			return err
+		}
+		if steered(before, d.s) {
+			d.s.DesiredBy = p
 		}
 		if err := d.commit(ctx); err != nil {
 			return err

@@ -234,7 +234,7 @@ func newSession(p claudehub.PersonID, r claudehub.RunnerID, now time.Time) store
 		Forwards: []claudehub.Forward{}, Desired: claudehub.WantAwake, Model: claudehub.Models[0], Effort: claudehub.Efforts[0], Generation: 1,
 		Observed: claudehub.Observed{Phase: claudehub.PhaseNew, Since: now, SandboxLink: claudehub.Link{State: claudehub.LinkNone, Since: now},
 			Ports: []claudehub.Port{}, Checks: []claudehub.Check{}},
-		Created: now, Updated: now}}
+		Created: now, Updated: now}, DesiredBy: p}
 }
 
 // add stores a new Session.

@@ -108,7 +108,7 @@ func desiredSessions(ctx context.Context, q store.Q, sessions []store.Session, p
 		if queue == nil {
 			queue = []claudehub.Prompt{} // an empty list in JSON too
 		}
-		d := wire.DesiredSession{Seq: s.Seq, ID: s.ID, Creator: s.Creator, Title: s.Title, Source: s.Source,
+		d := wire.DesiredSession{Seq: s.Seq, ID: s.ID, Creator: s.Creator, By: s.DesiredBy, Title: s.Title, Source: s.Source,
 			Desired: s.Desired, Model: s.Model, Effort: s.Effort, Generation: s.Generation, Conversation: s.Conversation,
 			StopAt: s.StopAt, Prompts: queue, Kind: s.Kind, Build: s.Build, Forwards: s.Forwards, Variables: variables[s.Creator].of(s)}
 		if s.Environment != nil {

@@ -27,6 +27,19 @@ func TestUnguardedLetsParticipantsType(t *testing.T) {
 		if in.Author != r.stranger || p.Author != r.stranger || r.desiredOf(s.ID).Prompts[0].Author != r.stranger {
 			t.Errorf("the Runner is told of %q and %q", in.Author, p.Author)
 		}
+		if by := r.desiredOf(s.ID).By; by != r.me {
+			t.Errorf("a prompt is no change of what is desired, but the Runner is told of %q", by)
+		}
+		_, err = r.Sleep(r.ctx, r.stranger, s.ID)
+		check(t, err)
+		if by := r.desiredOf(s.ID).By; by != r.stranger {
+			t.Errorf("the Runner is told that %q desires a sleep", by)
+		}
+		_, err = r.Wake(r.ctx, r.me, s.ID)
+		check(t, err)
+		if by := r.desiredOf(s.ID).By; by != r.me {
+			t.Errorf("the Runner is told that %q desires a wake", by)
+		}
 		wantCode(t, "a stranger's", r.SendInput(r.ctx, r.stranger, input(hidden.ID, "x")), claudehub.NotFound)
 		_, err = r.Share(r.ctx, r.stranger, s.ID, "local")
 		wantCode(t, "share", err, claudehub.Forbidden)

@@ -14,8 +14,10 @@ type Session struct {
 	Seq          int64
 	Conversation int64
 	StopAt       time.Time
-	Request      string    // the client's key for its creation
-	Deleted      time.Time // when the Runner had deleted it
+	// DesiredBy is who last changed what is desired of it.
+	DesiredBy claudehub.PersonID
+	Request   string    // the client's key for its creation
+	Deleted   time.Time // when the Runner had deleted it
 	// LinkHash is the hash of the link that lets its holder watch; empty when there is none.
 	LinkHash    string
 	LinkCreated time.Time
@@ -51,15 +53,17 @@ type sessionRow struct {
 	LinkHash    string `db:"link_hash"`
 	LinkCreated int64  `db:"link_created"`
 
+	DesiredBy claudehub.PersonID `db:"desired_by"`
+
 	EnvironmentName string `db:"environment_name"`
 }
 
 const (
 	storedColumns = `id, title, creator, runner, git_url, branch, desired, model, effort, generation, conversation,
-	stop_at, seq, observed, request, created, updated, kind, environment, environment_version, build, forwards, deleted`
+	stop_at, seq, observed, request, created, updated, kind, environment, environment_version, build, forwards, deleted, desired_by`
 	sessionColumns = `sessions.id, title, creator, runner, git_url, branch, desired, model, effort, generation, conversation,
 	stop_at, seq, observed, request, sessions.created, updated, kind, environment, environment_version, build, forwards, deleted,
-	everyone, link_hash, link_created`
+	everyone, link_hash, link_created, desired_by`
 	environmentName = `coalesce((SELECT name FROM environments WHERE environments.id = sessions.environment), '') AS environment_name`
 	selectSession   = `SELECT ` + sessionColumns + `, ` + environmentName + ` FROM sessions`
 	// there: the Runner has not said that nothing is left of it.
@@ -76,7 +80,7 @@ func (r sessionRow) session() (Session, error) {
 			Shared:  claudehub.Shared{Everyone: r.Everyone != 0, Link: r.LinkHash != ""},
 			Created: at(r.Created), Updated: at(r.Updated)},
 		Seq: r.Seq, Conversation: r.Conversation, StopAt: at(r.StopAt), Request: r.Request, Deleted: at(r.Deleted),
-		LinkHash: r.LinkHash, LinkCreated: at(r.LinkCreated),
+		LinkHash: r.LinkHash, LinkCreated: at(r.LinkCreated), DesiredBy: r.DesiredBy,
 	}
 	if r.Environment != "" {
 		out.Environment = &claudehub.EnvironmentRef{ID: r.Environment, Version: r.Version, Name: r.EnvironmentName}
@@ -117,10 +121,10 @@ func (q Q) AddSession(ctx context.Context, s Session) error {
 		s.Kind = claudehub.KindClaude
 	}
 	_, err = q.exec(ctx, `INSERT INTO sessions (`+storedColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		s.ID, s.Title, s.Creator, s.Runner, s.Source.GitURL, s.Source.Branch, s.Desired, s.Model, s.Effort, s.Generation,
 		s.Conversation, micros(s.StopAt), s.Seq, observed, s.Request, micros(s.Created), micros(s.Updated),
-		s.Kind, environment, version, s.Build, forwards, micros(s.Deleted))
+		s.Kind, environment, version, s.Build, forwards, micros(s.Deleted), s.DesiredBy)
 	return err
 }
 
@@ -131,9 +135,9 @@ func (q Q) SetDesired(ctx context.Context, s Session) error {
 		return err
 	}
 	return q.must(ctx, `UPDATE sessions SET title = ?, desired = ?, model = ?, effort = ?, generation = ?, conversation = ?,
-		stop_at = ?, seq = ?, updated = ?, environment = ?, environment_version = ?, forwards = ? WHERE id = ?`,
+		stop_at = ?, seq = ?, updated = ?, environment = ?, environment_version = ?, forwards = ?, desired_by = ? WHERE id = ?`,
 		s.Title, s.Desired, s.Model, s.Effort, s.Generation, s.Conversation, micros(s.StopAt), s.Seq, micros(s.Updated),
-		environment, version, forwards, s.ID)
+		environment, version, forwards, s.DesiredBy, s.ID)
 }
 
 // SetSeq gives a Session a number in its Runner's log: what its Runner has to know of it changed elsewhere.

@@ -98,16 +98,18 @@ type DesiredEnvironment struct {
 // DesiredSession is all that the Runner must know to make one Session so. It is whole each time: whatever was missed
 // before does not matter.
 type DesiredSession struct {
-	Seq        int64               `json:"seq"`
-	ID         claudehub.SessionID `json:"id"`
-	Creator    claudehub.PersonID  `json:"creator"`
-	Title      string              `json:"title"`
-	Source     claudehub.Source    `json:"source"`
-	Desired    claudehub.Desired   `json:"desired"`
-	Model      string              `json:"model"`
-	Effort     string              `json:"effort"`
-	Generation int64               `json:"generation"`
-	Kind       claudehub.Kind      `json:"kind"` // "" is claude
+	Seq     int64               `json:"seq"`
+	ID      claudehub.SessionID `json:"id"`
+	Creator claudehub.PersonID  `json:"creator"`
+	// By is who changed the desired state last, prompts aside; "" when that was before protocol 3.
+	By         claudehub.PersonID `json:"by,omitempty"`
+	Title      string             `json:"title"`
+	Source     claudehub.Source   `json:"source"`
+	Desired    claudehub.Desired  `json:"desired"`
+	Model      string             `json:"model"`
+	Effort     string             `json:"effort"`
+	Generation int64              `json:"generation"`
+	Kind       claudehub.Kind     `json:"kind"` // "" is claude
 	// Build, with kind look, is whose Sandbox it is.
 	Build claudehub.BuildID `json:"build,omitempty"`
 	// Environment is nil for the default recipe.

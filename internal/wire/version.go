@@ -8,7 +8,7 @@ import "claude-hub/internal/claudehub"
 //	1  2026-11-29  first: stream with snapshot and Last-Event-ID, status, events, screen
 //	2  2026-11-29  Environments, builds and their logs, Variables, forwards, figures, delete, reclaim. A Runner of protocol 1
 //	   ignores what it does not know: its Sessions run on the default recipe.
-//	3  2026-11-29  A Runner asks for its next token at TokenPath and pairs by the device flow. Input and Prompt have room for a
+//	3  2026-11-29  A Runner asks for its next token at TokenPath and pairs by the device flow. A desired state says who changed it. Input and Prompt have room for a
 //	   signature of their author, which nobody makes yet. A Runner of protocol 2 keeps its token.
 const Protocol = 3
 

@@ -46,7 +46,7 @@ func messages() map[string]any {
 		Builds: []wire.DesiredBuild{{ID: build, Environment: environment, Recipe: recipe, Cancel: true, Again: true}},
 	}
 	desired := wire.DesiredSession{
-		Seq: 7, ID: session, Creator: creator, Title: "A title", Source: claudehub.Source{GitURL: "https://example.org/a", Branch: "main"},
+		Seq: 7, ID: session, Creator: creator, By: creator, Title: "A title", Source: claudehub.Source{GitURL: "https://example.org/a", Branch: "main"},
 		Desired: claudehub.WantAwake, Model: "opus", Effort: "high", Generation: 3, Conversation: 1, StopAt: at,
 		Kind: claudehub.KindLook, Build: build, Environment: &wire.DesiredEnvironment{EnvironmentRef: environment, Recipe: recipe},
 		Variables: "6a1f", Forwards: []claudehub.Forward{{Port: 3000, Same: true}},

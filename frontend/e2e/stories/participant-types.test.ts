@@ -88,8 +88,21 @@ test('participant-types', async () => {
     return now?.state === 'failed' ? now : undefined;
   });
   expect(over.why).toMatch(/Creator/);
+  await bob.call('POST', `/sessions/${id}/sleep`);
+  const refused = /what another than the Creator desires of a Session/;
+  await eventually('the Runner to refuse that sleep', () => refused.test(rig.runner.log()));
   await claim(hers);
   await untouched(hers, ada, id);
+
+  // What Ada desires herself counts again.
+  const waits = await session(ada, id);
+  expect(waits.observed.phase).toBe('awake');
+  expect(waits.observed.generation).toBeLessThan(waits.generation);
+  await ada.call('POST', `/sessions/${id}/wake`);
+  await eventually('the Runner to act on what Ada desires', async () => {
+    const now = await session(ada, id);
+    return now.observed.generation === now.generation && now.observed.phase === 'awake';
+  });
 
   // The Runner has counted, and says so where its owner looks.
   await rig.runner.end();
@@ -101,6 +114,7 @@ test('participant-types', async () => {
   expect(said).toMatch(/"?inputs"?[=:]\s*2/);
   expect(said).toMatch(/"?resizes"?[=:]\s*[1-9]/);
   expect(said).toMatch(/"?prompts"?[=:]\s*1/);
+  expect(said).toMatch(/"?desired states"?[=:]\s*[1-9]/);
 });
 
 /** Builds the Hub that lets Participants drive, beside what the story does meanwhile. */

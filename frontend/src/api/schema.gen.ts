@@ -1490,6 +1490,7 @@ export interface components {
         };
         DesiredSession: {
             build?: string;
+            by?: string;
             /** Format: int64 */
             conversation: number;
             creator: string;

@@ -70,6 +70,8 @@ CREATE UNIQUE INDEX runners_next ON runners (next_hash) WHERE next_hash <> '';
 ALTER TABLE sessions ADD COLUMN everyone INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE sessions ADD COLUMN link_hash TEXT NOT NULL DEFAULT '';
 ALTER TABLE sessions ADD COLUMN link_created BIGINT NOT NULL DEFAULT 0;
+-- Who changed last what the Runner is to make so; '' from before this version.
+ALTER TABLE sessions ADD COLUMN desired_by TEXT NOT NULL DEFAULT '';
 CREATE UNIQUE INDEX sessions_link ON sessions (link_hash) WHERE link_hash <> '';
 CREATE INDEX sessions_everyone ON sessions (created) WHERE everyone = 1;
 
@@ -132,6 +134,7 @@ DROP TABLE sights;
 DROP TABLE shares;
 DROP INDEX sessions_everyone;
 DROP INDEX sessions_link;
+ALTER TABLE sessions DROP COLUMN desired_by;
 ALTER TABLE sessions DROP COLUMN link_created;
 ALTER TABLE sessions DROP COLUMN link_hash;
 ALTER TABLE sessions DROP COLUMN everyone;
