@@ -88,13 +88,15 @@ test('participant-types', async () => {
     return now?.state === 'failed' ? now : undefined;
   });
   expect(over.why).toMatch(/Creator/);
-  await bob.call('POST', `/sessions/${id}/sleep`);
-  const refused = /what another than the Creator desires of a Session/;
-  await eventually('the Runner to refuse that sleep', () => refused.test(rig.runner.log()));
   await claim(hers);
   await untouched(hers, ada, id);
 
-  // What Ada desires herself counts again.
+  // Nor does the Runner let the Session sleep because Bob desires it. What Ada desires counts again.
+  await bob.call('POST', `/sessions/${id}/sleep`);
+  const refused = /what another than the Creator desires of a Session/;
+  await eventually('the Runner to refuse that sleep', () => refused.test(rig.runner.log()));
+  await hers.keys('echo $((7 * 7)) and still here\r');
+  await hers.sees(/49 and still here/);
   const waits = await session(ada, id);
   expect(waits.observed.phase).toBe('awake');
   expect(waits.observed.generation).toBeLessThan(waits.generation);
