@@ -25,13 +25,15 @@ func (e *Env) byBrowser(ctx context.Context, c *client.Client, out io.Writer) (s
 	if err != nil {
 		return "", err
 	}
-	page, whole := webAddress(code.VerificationURI), webAddress(code.Complete)
+	page := webAddress(code.VerificationURI)
 	if page == "" || code.UserCode == "" {
 		return "", claudehub.Errorf(claudehub.Internal, "The Hub at %s gives no page to approve the sign-in at. Sign in with --with-token.", c.URL())
 	}
 	fmt.Fprintf(out, "Open %s and enter this code:\n\n    %s\n\n", clean(page), clean(code.UserCode))
-	if e.Browse != nil && whole != "" && e.Browse(whole) == nil {
-		fmt.Fprintln(out, "A browser opens. Approve only if it shows the same code.")
+	// Without the code: every user of the machine can read a program's arguments, and who knows the code first could approve
+	// it as theirs.
+	if e.Browse != nil && e.Browse(page) == nil {
+		fmt.Fprintln(out, "A browser opens at that page.")
 	}
 	life := time.Duration(code.ExpiresIn) * time.Second
 	if life > 0 {
@@ -76,7 +78,6 @@ func browser(getenv func(string) string) func(address string) error {
 	if err != nil {
 		return nil
 	}
-	// The code in the address opens nothing: whoever reads it here could only make this sign-in their own, which it then says.
 	return func(address string) error {
 		cmd := exec.Command(path, address) //nolint:noctx // the browser outlives this program
 		if err := cmd.Start(); err != nil {

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"claude-hub/client"
+	"claude-hub/client/cli"
 	"claude-hub/internal/claudehub"
 	"claude-hub/internal/wire"
 )
@@ -130,5 +132,27 @@ func TestAReaderLists(t *testing.T) {
 	}
 	if code := program(s.ctx, []string{"sessions", "list"}, e); code != 0 || !strings.Contains(out.String(), string(s.sess.Runner)) {
 		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+}
+
+// TestNoCodeInArguments: the page that a browser is opened at is the one where the code is typed, without the code.
+func TestNoCodeInArguments(t *testing.T) {
+	s := newStage(t)
+	ctx, cancel := context.WithCancel(s.ctx)
+	e, out, _ := s.env("")
+	var opened string
+	e.Browse = func(address string) error {
+		opened = address
+		cancel() // nobody will approve
+		return nil
+	}
+	c, err := client.New(s.URL, "")
+	check(t, err)
+	defer c.Close()
+	if _, err := cli.ByBrowser(e, ctx, c, out); err == nil {
+		t.Fatal("signed in by nobody")
+	}
+	if opened != s.URL+"/device" || !strings.Contains(out.String(), opened) {
+		t.Errorf("opened %q, and printed %s", opened, out)
 	}
 }
