@@ -238,15 +238,16 @@ func (f *feed) lifeLocked(frame wire.Frame) bool {
 		if len(f.past) > pastLives {
 			f.past = slices.Delete(f.past, 0, 1)
 		}
-		f.asked = false
 	}
 	f.life, f.pos = frame.Life, 0
 	f.resize = f.owner != nil
 	f.poke()
 	if frame.Kind == wire.FrameDelta {
 		f.pos = frame.Seq
-		f.gapLocked() // what came before it in this life is not known here
 	}
+	// What came before it in this life is not known here, and nobody is in step with it, even where the place in the life
+	// that ended has the same number.
+	f.gapLocked()
 	return true
 }
 

@@ -430,3 +430,36 @@ func TestTheSameTerminalAgainEndsTheOldConnection(t *testing.T) {
 		}
 	})
 }
+
+// A life has its own numbers: a viewer that stands where the last life ended is not in step with the next, whatever its
+// first frame is.
+func TestNobodyIsInStepWithALifeThatBegins(t *testing.T) {
+	for _, before := range []int{0, 1, 100} {
+		for _, first := range []string{"snapshot", "fresh snapshot", "delta"} {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWires()
+				feeds, stop := start(t, w)
+				defer stop()
+				s := testSession()
+				term := newTerminal(feeds, s.ID)
+				w.onAttach = term.answer
+				b := join(t, feeds, s, who(s, "a"))
+				if before > 0 {
+					_ = term.write([]byte(strings.Repeat("a", before)), false, false)
+				}
+				b.drain(t, term)
+				term.restart()
+				_ = term.write([]byte(strings.Repeat("b", max(before, 1))), first != "delta", false)
+				if first != "delta" {
+					_ = term.snapshot(first != "snapshot")
+				}
+				b.drain(t, term)
+				_ = term.write([]byte("c"), false, false)
+				b.drain(t, term)
+				if b.life != term.life || b.seq != uint64(len(term.out)) {
+					t.Errorf("after %d bytes and a %s: shows %s at %d, the terminal is at %s %d", before, first, b.life, b.seq, term.life, len(term.out))
+				}
+			})
+		}
+	}
+}

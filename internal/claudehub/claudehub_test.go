@@ -176,6 +176,9 @@ func FuzzTitleFrom(f *testing.F) {
 	f.Add("", "git@example.org:owner/repository")
 	f.Add("\x1b[2J한글 🙂", "")
 	f.Add("", "https://:/")
+	f.Add("\x00 \x00", "")
+	f.Add("\uFFFD", "https://example.org/ .git")
+	f.Add("\x00\nthe second line", "")
 	f.Fuzz(func(t *testing.T, prompt, url string) {
 		if !utf8.ValidString(prompt) || claudehub.ValidSource(claudehub.Source{GitURL: url}) != nil {
 			t.Skip("refused before a title is made")

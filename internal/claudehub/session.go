@@ -325,22 +325,31 @@ func ValidSize(cols, rows int) error {
 	return nil
 }
 
-// TitleFrom makes a first title from what the person gave.
+// TitleFrom makes a first title from what the person gave: the first line of the prompt that shows anything, else the
+// repository's name.
 func TitleFrom(prompt string, src Source) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(prompt), "\n")
-	line = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
+	for line := range strings.Lines(prompt) {
+		if t := titleLine(line); t != "" {
+			return t
+		}
+	}
+	parts := strings.FieldsFunc(strings.TrimSuffix(src.GitURL, ".git"), func(r rune) bool { return r == '/' || r == ':' })
+	if len(parts) > 0 {
+		if t := titleLine(parts[len(parts)-1]); t != "" {
+			return t
+		}
+	}
+	return "New Session"
+}
+
+// titleLine is what a valid title can take of a line: empty if nothing of it shows.
+func titleLine(line string) string {
+	line = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if !printable(string(r)) {
 			return -1
 		}
 		return r
-	}, line)
-	if line == "" && src.GitURL != "" {
-		parts := strings.FieldsFunc(strings.TrimSuffix(src.GitURL, ".git"), func(r rune) bool { return r == '/' || r == ':' })
-		line = parts[len(parts)-1]
-	}
-	if line == "" {
-		return "New Session"
-	}
+	}, line))
 	if r := []rune(line); len(r) > 60 {
 		line = strings.TrimSpace(string(r[:59])) + "…"
 	}
