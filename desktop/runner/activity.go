@@ -88,5 +88,5 @@ func oneLine(s string) string {
 	if r := []rune(s); len(r) > maxDoing {
 		s = string(r[:maxDoing-1]) + "…"
 	}
-	return strings.TrimSuffix(s, ":")
+	return strings.TrimRight(s, ": ")
 }

@@ -65,6 +65,7 @@ func TestScreenEndsATurnThatNoReportEnded(t *testing.T) {
 // FuzzOneLine: whatever a Sandbox says is shown as one bounded line of printable text.
 func FuzzOneLine(f *testing.F) {
 	f.Add("Bash: go test ./...")
+	f.Add("t :")
 	f.Add("\x1b[2J\x00 bell\a \u202e turned 한글 🙂 \xff\xfe" + strings.Repeat("long ", 300))
 	f.Fuzz(func(t *testing.T, s string) {
 		got := oneLine(s)

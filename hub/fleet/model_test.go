@@ -18,6 +18,7 @@ import (
 func TestModel(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
 			each(t, func(t *testing.T, r *rig) {
 				m := &model{rig: r, rnd: rand.New(rand.NewPCG(seed, 1)), prompts: map[claudehub.PromptID]claudehub.Prompt{}, sent: map[claudehub.EventID]bool{},
 					builds: map[claudehub.BuildID]claudehub.Build{}, gone: map[claudehub.SessionID]bool{}}

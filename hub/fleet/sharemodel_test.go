@@ -17,6 +17,7 @@ import (
 func TestShareModel(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
 			each(t, func(t *testing.T, r *rig) {
 				m := newShareModel(r, seed)
 				for step := range 150 {
