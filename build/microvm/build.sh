@@ -4,6 +4,7 @@
 #   build.sh machine    the emulated machine; prints its folder: kernel, initramfs, disk, key
 # CLAUDE_HUB_MICROVM_CACHE is where it is kept.
 set -euo pipefail
+shopt -s inherit_errexit
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 cache=${CLAUDE_HUB_MICROVM_CACHE:-$HOME/.cache/claude-hub-microvm}
@@ -25,7 +26,8 @@ stage() {
     say "making $name"
     rm -rf "$cache/$name"-* 
     mkdir -p "$dir"
-    (cd "$dir" && "make_$name") >"$cache/$name.log" 2>&1 || { tail -n 20 "$cache/$name.log" >&2; rm -rf "$dir"; die "making $name failed; the log is $cache/$name.log"; }
+    (cd "$dir" && "make_$name") >"$cache/$name.log" 2>&1 & # bash heeds -e in there, as it would not left of "||"
+    wait $! || { tail -n 20 "$cache/$name.log" >&2; rm -rf "$dir"; die "making $name failed; the log is $cache/$name.log"; }
     touch "$dir/.done"
   fi
   echo "$dir"

@@ -50,7 +50,7 @@ boot() {
   port=$(free_port)
   config "$port" >"$run/config"
   TMPDIR=$run setsid qemu-system-x86_64 -machine q35 -accel tcg,thread=multi,tb-size=1024 -cpu "$model" -smp "$cpus" -m "$memory" \
-    -nodefaults -no-reboot -display none -kernel "$made/vmlinuz" -initrd "$made/initramfs.gz" \
+    -nodefaults -no-reboot -display none -monitor "unix:$run/monitor,server=on,wait=off" -kernel "$made/vmlinuz" -initrd "$made/initramfs.gz" \
     -append 'console=ttyS0 quiet mitigations=off tsc=unstable' \
     -drive "file=$made/disk.img,format=raw,if=virtio,cache=unsafe,snapshot=on" \
     -netdev "user,id=n,restrict=on,hostfwd=tcp:127.0.0.1:$port-10.0.2.15:22" -device virtio-net-pci,netdev=n,romfile= \

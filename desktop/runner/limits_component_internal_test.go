@@ -82,6 +82,20 @@ func TestRecipeBeyondTheMachine(t *testing.T) {
 	}
 }
 
+// TestDefaultIsBuiltOnATinyMachine: the build that a Session without an Environment waits for is bound like the Session
+// itself; one that somebody described is refused.
+func TestDefaultIsBuiltOnATinyMachine(t *testing.T) {
+	p := &parts{size: machineSize{cpus: 1, memory: 1 << 30}}
+	r, err := p.bound(wire.DesiredBuild{Recipe: claudehub.DefaultRecipe()})
+	if err != nil || r.CPUs != 1 || r.Memory != 1<<30 {
+		t.Errorf("%d CPUs, %d bytes, %v", r.CPUs, r.Memory, err)
+	}
+	env := claudehub.EnvironmentRef{ID: claudehub.NewEnvironmentID(), Version: 1, Name: "work"}
+	if _, err := p.bound(wire.DesiredBuild{Environment: env, Recipe: claudehub.DefaultRecipe()}); claudehub.CodeOf(err) != claudehub.Invalid {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestNetworkThatCannotBeEnforced: the Session does not start with another network than it is to have.
 func TestNetworkThatCannotBeEnforced(t *testing.T) {
 	c := newComputer(t)

@@ -80,7 +80,11 @@ func inMB(n int64) string {
 
 // bound is a build's recipe within the same limits as a Session's. What it builds is the same.
 func (p *parts) bound(d wire.DesiredBuild) (claudehub.Recipe, error) {
-	l, _, err := limitsOf(d.Recipe, &d.Environment, p.size, p.cfg.Limits)
+	var asked *claudehub.EnvironmentRef // nobody asked for what the default says
+	if d.Environment.ID != "" {
+		asked = &d.Environment
+	}
+	l, _, err := limitsOf(d.Recipe, asked, p.size, p.cfg.Limits)
 	r := d.Recipe
 	r.CPUs, r.Memory, r.Disk = l.CPUs, max(l.MemoryBytes, claudehub.MinMemory), max(l.DiskBytes, claudehub.MinDisk)
 	return r, err

@@ -2,8 +2,9 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Session } from '../src/api/types';
 import { Api } from './api';
-import { eventually, slower } from './wait';
+import { eventually, Hopeless, slower } from './wait';
 
 const program = [
   '/usr/bin/chromium',
@@ -219,21 +220,27 @@ export class Visitor {
       `the status ${word}`,
       async () => {
         last = (await this.page.getByTestId('session-status').first().textContent()) ?? '';
-        return word.test(last);
+        if (word.test(last)) return true;
+        if (/failed/i.test(last)) {
+          const { generation, observed } = await this.session();
+          if (observed?.phase === 'failed' && observed.generation === generation)
+            throw new Hopeless(`waited for the status ${word}`);
+        }
+        return false;
       },
       seconds,
     ).catch(async (error) => {
-      throw new Error(`${error.message}; it is "${last}"\n${await this.failure()}`);
+      const { observed } = await this.session();
+      throw new Error(`${error.message}; it is "${last}"\n${JSON.stringify(observed, undefined, 1)}`);
     });
   }
 
-  /** What the Hub says of the failure of the Session that the page shows. */
-  private async failure(): Promise<string> {
+  /** What the Hub says of the Session that the page shows. */
+  private async session(): Promise<Partial<Session>> {
     const url = new URL(this.page.url());
     const id = url.pathname.match(/ses_[0-9a-v]{26}/)?.[0];
     const answer = await this.page.request.get(`${url.origin}/api/sessions/${id}`);
-    const session = (await answer.json()) as { observed?: unknown };
-    return JSON.stringify(session.observed, undefined, 1);
+    return (await answer.json()) as Partial<Session>;
   }
 
   /** Typing is on: the terminal takes keys. */

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -462,4 +464,40 @@ func TestNobodyIsInStepWithALifeThatBegins(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A burst of keys whose answers a busy browser has not read yet ends nothing: its reports wait as a few, the last of each
+// kind, and none has overtaken the refusal in their midst.
+func TestReportsOfABurstWaitAsAFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWires()
+		feeds, stop := start(t, w)
+		defer stop()
+		s := testSession()
+		term := newTerminal(feeds, s.ID)
+		w.onAttach = term.answer
+		b := join(t, feeds, s, who(s, "a"))
+		b.drain(t, term)
+		b.input = nil
+		report := func(n uint64, state wire.InputState) {
+			r, _ := json.Marshal(wire.InputReport{Terminal: "a", Life: term.life, N: n, State: state})
+			_ = feeds.Publish(s.ID, wire.Frame{Kind: wire.FrameReport, Life: term.life, Data: r})
+		}
+		for n := range uint64(1000) {
+			keys(b, term, n+1)
+			report(n+1, wire.InputApplied)
+			if n == 499 {
+				report(501, wire.InputRefused)
+			}
+		}
+		b.drain(t, term)
+		var got []string
+		for _, r := range b.input {
+			got = append(got, fmt.Sprint(r.State, " ", r.N))
+		}
+		want := []string{"delivered 500", "applied 500", "refused 501", "delivered 1000", "applied 1000"}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q, expected %q", got, want)
+		}
+	})
 }

@@ -236,14 +236,20 @@ func (v *Viewer) textLocked(t wire.TerminalDown) {
 	v.poke()
 }
 
-// reportLocked queues a report. One that says the same of more input takes the place of the last.
+// reportLocked queues a report. One that says the same of more input takes the place of the last of its kind, so that
+// however fast somebody types, few wait; none overtakes a refusal.
 func (v *Viewer) reportLocked(r wire.InputReport) {
-	if n := len(v.texts); n > 0 {
-		last := v.texts[n-1].Input
-		same := last != nil && last.State == r.State && last.Life == r.Life && last.N <= r.N
-		if same && (r.State == wire.InputApplied || r.State == wire.InputDelivered) {
-			v.texts[n-1].Input = &r
+	for i := len(v.texts) - 1; i >= 0 && (r.State == wire.InputApplied || r.State == wire.InputDelivered); i-- {
+		last := v.texts[i].Input
+		if last == nil {
+			continue
+		}
+		if last.State == r.State && last.Life == r.Life && last.N <= r.N {
+			v.texts[i].Input = &r
 			return
+		}
+		if last.State != wire.InputApplied && last.State != wire.InputDelivered {
+			break
 		}
 	}
 	v.textLocked(wire.TerminalDown{Type: "input", Input: &r})
