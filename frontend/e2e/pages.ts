@@ -89,7 +89,8 @@ export class Visitor {
 
   /** Runs a command line in the Session, as Claude Code's "!" does, and waits for its answer. */
   async shell(command: string, answer: string | RegExp, seconds = 60): Promise<string> {
-    await this.type(`!${command} #`); // a path at the very end would open a menu
+    await this.type('!');
+    await this.page.keyboard.insertText(`${command} #`); // a path at the very end would open a menu
     await this.sees(/#\s*$/m);
     await this.press('Enter');
     // A menu that was just closing takes an Enter for itself.
