@@ -59,8 +59,8 @@ play() {
     (f.status === "passed" ? "passed " : "failed ") + require("path").basename(f.name, ".test.ts")).join("\n")' "$report"
 }
 
-# An emulated processor now and then loses an interrupt of a VM, which then hangs for good. So a story that failed is
-# played once more, from its beginning, and the result says so.
+# An emulated VM may hang for good, whatever is done in it. So a story that failed is played once more, from its beginning,
+# and the result says so.
 stories() { # NAME...
   local state name again=()
   $machine put "$run" bin /srv/bin

@@ -7,10 +7,12 @@ import (
 	"claude-hub/internal/claudehub"
 )
 
-// portsTime is how often it is looked what listens in a Sandbox, while somebody watches or a port is forwarded.
+// portsTime is how often it is looked what listens in a Sandbox, while somebody watches or a port is forwarded; less often
+// where a look takes long, so that looking takes at most one part in portsShare of the Sandbox's time.
 const (
 	portsTime  = 3 * time.Second
 	portsLimit = 10 * time.Second
+	portsShare = 20
 )
 
 // ports shows what listens in one Session's Sandbox, and keeps its forwards open while it is awake.
@@ -44,15 +46,20 @@ func (p *ports) look(ctx context.Context, open *forwards) time.Duration {
 		p.show(ctx, nil)
 		return time.Minute
 	}
+	if len(want) == 0 && p.s.saw().Phase != claudehub.PhaseAwake {
+		return p.s.on.portsTime // Claude has nothing started yet, and needs the Sandbox for itself
+	}
 	ask, cancel := context.WithTimeout(ctx, p.s.on.cfg.patient(portsLimit))
 	defer cancel()
+	began := time.Now()
 	listens, err := p.s.listening(ask)
+	pause := max(p.s.on.portsTime, (portsShare-1)*time.Since(began))
 	if err != nil {
 		p.s.log.Debug("not seen what listens", "error", err)
-		return p.s.on.portsTime
+		return pause
 	}
 	p.show(ctx, open.describe(listens))
-	return p.s.on.portsTime
+	return pause
 }
 
 func (p *ports) show(ctx context.Context, all []claudehub.Port) {
