@@ -295,15 +295,16 @@ func onlyDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789")
 // awaitPrompt waits until Claude can take input.
 func (s *session) awaitPrompt(ctx context.Context, seat *seat) error {
 	return s.step(ctx, claudehub.PhaseStarting, stepClaude, claudeLimit, func(ctx context.Context, _ func(string, float64)) error {
-		last := ""
+		last, pause := "", lookSoon/2
 		for {
 			select {
 			case <-ctx.Done():
 				return &stepError{step: stepClaude, err: ctx.Err(), retry: true, detail: last}
 			case <-seat.done:
 				return &stepError{step: stepClaude, retry: true, detail: last, err: claudehub.Errorf(claudehub.Unavailable, "The terminal ended before Claude Code was ready.")}
-			case <-time.After(lookSoon / 2):
+			case <-time.After(pause):
 			}
+			began := time.Now()
 			text, err := seat.term.Text(ctx)
 			if err != nil {
 				continue // the terminal's end, or the deadline, says more
@@ -319,6 +320,7 @@ func (s *session) awaitPrompt(ctx context.Context, seat *seat) error {
 					err: claudehub.Errorf(claudehub.Unavailable, "Claude Code ended at its start, with exit code %d.", code),
 				}
 			}
+			pause = rest(lookSoon/2, time.Since(began))
 		}
 	})
 }

@@ -43,10 +43,11 @@ func (s *session) tend(ctx context.Context, d wire.DesiredSession) error {
 	s.checksMended(ctx)
 	for ctx.Err() == nil {
 		s.receivePrompts(ctx, s.wanted())
+		began := time.Now()
 		if err := t.look(ctx); err != nil {
 			return s.orRestart(err)
 		}
-		timer := time.NewTimer(t.pace())
+		timer := time.NewTimer(rest(t.pace(), time.Since(began)))
 		select {
 		case <-ctx.Done():
 		case <-s.changed.c:
@@ -109,6 +110,12 @@ func (s *session) orRestart(err error) error {
 	}
 	s.log.Warn("the terminal ended", "error", err)
 	return s.countRestart()
+}
+
+// rest is the pause between looks of which the last took so long. Where looks are slow, they take no more than a tenth of
+// the Sandbox's time from Claude; but one that had much to do is no reason to look away for long.
+func rest(pause, took time.Duration) time.Duration {
+	return max(pause, min(9*took, lookSeldom))
 }
 
 // pace is how long until the next look.
