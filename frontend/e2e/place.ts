@@ -15,8 +15,6 @@ interface Place {
   readonly home?: string;
   /** Makes the folder of a story, with the images that are kept between stories unless it shall begin cold. */
   prepare(folder: string, cold: boolean): void;
-  /** An address of this machine's loopback as a Sandbox calls it. */
-  fromSandbox(address: string): string;
   /** Where the programs of bin/ are. */
   readonly bin: string;
   /** The argv that has a script run by a shell there. */
@@ -31,7 +29,6 @@ interface Place {
 const here: Place = {
   backend: 'bubblewrap',
   prepare: () => undefined,
-  fromSandbox: (address) => address,
   bin: join(root, 'bin'),
   shell: (script) => ['bash', '-c', script],
   open: () => undefined,
@@ -56,7 +53,6 @@ function emulated(run: string): Place {
       void there(`pkill -9 -f '[m]sb sandbox' ; pkill -9 -f '/srv/bin/[c]laude-hub-runner'; sleep 0.5
         rm -rf ${folder} && mkdir -p -m 700 ${folder}/runner && chmod 700 ${folder}/runner
         ${cold ? '' : `[ ! -e ${warm} ] || cp -a --sparse=always ${warm}/. ${folder}/runner/`}`),
-    fromSandbox: (address) => address.replace('127.0.0.1', 'host.microsandbox.internal'),
     bin: '/srv/bin',
     shell: (script) => [...ssh, 'machine', script],
     open: (port) => void forward('forward', '-R', same(port)),

@@ -115,7 +115,7 @@ export class Rig {
         this.runnerDir,
         'run',
         '--anthropic-url',
-        place.fromSandbox(this.anthropicURL),
+        this.anthropicURL,
         '--stand-in',
         ...claudeArgs(options.shell),
       ],

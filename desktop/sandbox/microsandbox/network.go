@@ -69,6 +69,9 @@ func allow(entry string) (string, error) {
 		return "", claudehub.Errorf(claudehub.Invalid, "%q would allow a whole top-level domain. Write at least \"*.example.org\".", entry)
 	}
 	target := strings.ToLower(host)
+	if target == hostName {
+		target = "host" // msb knows this name by no rule for names
+	}
 	if ip != nil {
 		target = ip.String()
 		if ip.To4() == nil {

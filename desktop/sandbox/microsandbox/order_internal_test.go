@@ -23,6 +23,7 @@ func TestNetworkInWordsOfMsb(t *testing.T) {
 		"and the relay":  {sandbox.Network{Policy: claudehub.NetworkInternet}, 90, "--net public --net-rule allow@host:tcp:90"},
 		"nothing":        {sandbox.Network{Policy: claudehub.NetworkAllowList}, 0, "--no-net"},
 		"only the relay": {sandbox.Network{Policy: claudehub.NetworkAllowList}, 90, "--no-net --net-rule allow@host:tcp:90"},
+		"the machine":    {sandbox.Network{Policy: claudehub.NetworkAllowList, Allow: []string{"Host.microsandbox.internal:80"}}, 0, "--no-net --net-rule allow@dns --net-rule allow@host:tcp:80"},
 		"list": {
 			sandbox.Network{Policy: claudehub.NetworkAllowList, Allow: []string{"Example.org", "*.example.org:443", "10.0.0.1:22", "[2001:db8::1]:80"}}, 0,
 			"--no-net --net-rule allow@dns --net-rule allow@example.org --net-rule allow@*.example.org:tcp:443 --net-rule allow@10.0.0.1:tcp:22 --net-rule allow@[2001:db8::1]:tcp:80",

@@ -11,8 +11,10 @@ test('relay-reach', async () => {
   const me = await person();
   const { api } = me;
   const closed = place.backend === 'microsandbox';
-  const allow = [`host.microsandbox.internal:${new URL(rig.anthropicURL).port}`];
-  const environment = await api.environment('Closed', recipe(closed ? { network: 'allow-list', allow } : {}));
+  const environment = await api.environment(
+    'Closed',
+    recipe(closed ? { network: 'allow-list', allow: ['example.org'] } : {}),
+  );
   const id = await api.start('Closed in', { environment, prompt: 'can you be reached' });
   await me.open(id);
   await api.ready(id, 120);
