@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -29,9 +30,11 @@ type certificate struct {
 	looked time.Time
 }
 
+// fileStamp tells whether a file changed. Its time would not: what is written twice within a tick of the file system's
+// clock has one time.
 type fileStamp struct {
-	size int64
-	when time.Time
+	mode fs.FileMode
+	text [sha256.Size]byte
 }
 
 // openCertificate reads the files. For names that are not empty the certificate has to be good for them.
@@ -87,9 +90,15 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 // stampsNow follows links: that is how certificates are mostly replaced.
 func (c *certificate) stampsNow() (out [2]fileStamp) {
 	for i, path := range []string{c.cert, c.key} {
-		if info, err := os.Stat(path); err == nil {
-			out[i] = fileStamp{info.Size(), info.ModTime()}
+		info, err := os.Stat(path)
+		if err != nil {
+			continue
 		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		out[i] = fileStamp{info.Mode(), sha256.Sum256(text)}
 	}
 	return out
 }
