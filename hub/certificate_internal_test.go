@@ -56,6 +56,10 @@ func put(t *testing.T, path string, text []byte) {
 	if err := writeWhole(path, text); err != nil {
 		t.Fatal(err)
 	}
+	// As if all were written within one tick of the file system's clock.
+	if err := os.Chtimes(path, time.Time{}, time.Unix(1e9, 0)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestCertificateIsReadAgain(t *testing.T) {
@@ -105,6 +109,16 @@ func TestCertificateIsReadAgain(t *testing.T) {
 		t.Error("the files are looked at at each handshake")
 	}
 	serves(third, "after another change")
+
+	fourth := writePair(t, cert, key, "hub.example.org", time.Now().Add(240*time.Hour))
+	if err := os.Chmod(key, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	serves(third, "while everybody can read the key")
+	if err := os.Chmod(key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	serves(fourth, "after the key's mode was mended")
 }
 
 func TestCertificateRefusals(t *testing.T) {

@@ -320,7 +320,7 @@ func (s *session) awaitPrompt(ctx context.Context, seat *seat) error {
 					err: claudehub.Errorf(claudehub.Unavailable, "Claude Code ended at its start, with exit code %d.", code),
 				}
 			}
-			pause = rest(lookSoon/2, time.Since(began))
+			pause = rest(lookSoon/2, time.Since(began), lookSeldom)
 		}
 	})
 }

@@ -7,12 +7,12 @@ import (
 	"claude-hub/internal/claudehub"
 )
 
-// portsTime is how often it is looked what listens in a Sandbox, while somebody watches or a port is forwarded; less often
-// where a look takes long, so that looking takes at most one part in portsShare of the Sandbox's time.
+// portsTime is how often it is looked what listens in a Sandbox, while somebody watches or a port is forwarded; where looks
+// are slow, down to once in portsSeldom.
 const (
-	portsTime  = 3 * time.Second
-	portsLimit = 10 * time.Second
-	portsShare = 20
+	portsTime   = 3 * time.Second
+	portsSeldom = time.Minute
+	portsLimit  = 10 * time.Second
 )
 
 // ports shows what listens in one Session's Sandbox, and keeps its forwards open while it is awake.
@@ -39,21 +39,21 @@ func (p *ports) look(ctx context.Context, open *forwards) time.Duration {
 		// A forward ends with its Session; while Claude is started again, it goes on.
 		open.closeAll()
 		p.show(ctx, nil)
-		return time.Minute
+		return portsSeldom
 	}
 	open.keep(ctx, want)
 	if len(want) == 0 && !p.s.screen.watched() {
 		p.show(ctx, nil)
-		return time.Minute
+		return portsSeldom
 	}
 	if len(want) == 0 && p.s.saw().Phase != claudehub.PhaseAwake {
-		return p.s.on.portsTime // Claude has nothing started yet, and needs the Sandbox for itself
+		return p.s.on.portsTime // Claude starts, and needs the Sandbox for itself
 	}
 	ask, cancel := context.WithTimeout(ctx, p.s.on.cfg.patient(portsLimit))
 	defer cancel()
 	began := time.Now()
 	listens, err := p.s.listening(ask)
-	pause := max(p.s.on.portsTime, (portsShare-1)*time.Since(began))
+	pause := rest(p.s.on.portsTime, time.Since(began), portsSeldom)
 	if err != nil {
 		p.s.log.Debug("not seen what listens", "error", err)
 		return pause

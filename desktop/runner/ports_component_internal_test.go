@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -160,4 +162,28 @@ func TestForwardIsForItsOwner(t *testing.T) {
 	}
 	cancel()
 	<-done
+}
+
+// TestListenScript: it finds who listens, and where nobody does it ends with its first look.
+func TestListenScript(t *testing.T) {
+	script := func(argv ...string) string {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), argv[0], append(argv[1:], "sh", "-c", listenScript)...).Output() //nolint:gosec // the test's own words
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	port := l.Addr().(*net.TCPAddr).Port
+	if found := parseListening(strings.NewReader(script("env"))); !slices.ContainsFunc(found, func(p claudehub.Port) bool { return p.Port == port && p.Process != "" }) {
+		t.Errorf("%d is not in %+v", port, found)
+	}
+	if said := script("bwrap", "--unshare-net", "--dev-bind", "/", "/"); said != "" {
+		t.Errorf("nothing listens, and it says %q", said)
+	}
 }

@@ -47,7 +47,7 @@ func (s *session) tend(ctx context.Context, d wire.DesiredSession) error {
 		if err := t.look(ctx); err != nil {
 			return s.orRestart(err)
 		}
-		timer := time.NewTimer(rest(t.pace(), time.Since(began)))
+		timer := time.NewTimer(rest(t.pace(), time.Since(began), lookSeldom))
 		select {
 		case <-ctx.Done():
 		case <-s.changed.c:
@@ -113,9 +113,9 @@ func (s *session) orRestart(err error) error {
 }
 
 // rest is the pause between looks of which the last took so long. Where looks are slow, they take no more than a tenth of
-// the Sandbox's time from Claude; but one that had much to do is no reason to look away for long.
-func rest(pause, took time.Duration) time.Duration {
-	return max(pause, min(9*took, lookSeldom))
+// the Sandbox's time from Claude; but one that had much to do is no reason to look away for longer than most.
+func rest(pause, took, most time.Duration) time.Duration {
+	return max(pause, min(9*took, most))
 }
 
 // pace is how long until the next look.

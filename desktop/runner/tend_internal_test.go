@@ -13,7 +13,7 @@ func TestRest(t *testing.T) {
 		{lookSoon, time.Minute, lookSeldom},
 		{lookSeldom, time.Second, lookSeldom},
 	} {
-		if got := rest(c.pause, c.took); got != c.want {
+		if got := rest(c.pause, c.took, lookSeldom); got != c.want {
 			t.Errorf("%v after %v: %v, expected %v", c.pause, c.took, got, c.want)
 		}
 	}

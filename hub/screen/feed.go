@@ -166,9 +166,14 @@ func (f *feed) receive(kind string, data []byte) {
 	}
 }
 
-// gapLocked sends everyone who was in step for a snapshot.
+// gapLocked notes that output was lost.
 func (f *feed) gapLocked() {
 	f.feeds.gaps.Add(1)
+	f.resyncLocked()
+}
+
+// resyncLocked makes everyone wait for a snapshot, but who is behind.
+func (f *feed) resyncLocked() {
 	f.asked = false
 	for _, v := range f.viewers {
 		if v.state != behind {
@@ -244,10 +249,9 @@ func (f *feed) lifeLocked(frame wire.Frame) bool {
 	f.poke()
 	if frame.Kind == wire.FrameDelta {
 		f.pos = frame.Seq
+		f.feeds.gaps.Add(1) // what came before it in this life is not known here
 	}
-	// What came before it in this life is not known here, and nobody is in step with it, even where the place in the life
-	// that ended has the same number.
-	f.gapLocked()
+	f.resyncLocked() // nobody is in step with a life that begins, even where the one that ended came to the same number
 	return true
 }
 

@@ -239,21 +239,21 @@ func (v *Viewer) textLocked(t wire.TerminalDown) {
 // reportLocked queues a report. One that says the same of more input takes the place of the last of its kind, so that
 // however fast somebody types, few wait; none overtakes a refusal.
 func (v *Viewer) reportLocked(r wire.InputReport) {
-	for i := len(v.texts) - 1; i >= 0 && (r.State == wire.InputApplied || r.State == wire.InputDelivered); i-- {
+	for i := len(v.texts) - 1; i >= 0 && progress(r.State); i-- {
 		last := v.texts[i].Input
-		if last == nil {
-			continue
+		if last != nil && !progress(last.State) {
+			break
 		}
-		if last.State == r.State && last.Life == r.Life && last.N <= r.N {
+		if last != nil && last.State == r.State && last.Life == r.Life && last.N <= r.N {
 			v.texts[i].Input = &r
 			return
-		}
-		if last.State != wire.InputApplied && last.State != wire.InputDelivered {
-			break
 		}
 	}
 	v.textLocked(wire.TerminalDown{Type: "input", Input: &r})
 }
+
+// progress tells the states that the same state of later input says as well.
+func progress(s wire.InputState) bool { return s == wire.InputApplied || s == wire.InputDelivered }
 
 func (v *Viewer) endLocked(err error) {
 	if v.err == nil {

@@ -70,6 +70,9 @@ func allow(entry string) (string, error) {
 	}
 	target := strings.ToLower(host)
 	if target == hostName {
+		if port == "" {
+			return "", claudehub.Errorf(claudehub.Invalid, "%q would allow every service of the Runner's machine. Name the port, as in \"%s:5432\".", entry, hostName)
+		}
 		target = "host" // msb knows this name by no rule for names
 	}
 	if ip != nil {

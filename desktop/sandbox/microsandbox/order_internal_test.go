@@ -34,7 +34,7 @@ func TestNetworkInWordsOfMsb(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	for _, bad := range []string{"", "a,b", "a b", "allow@x", "*.com", "*", "x:0", "x:70000", "x:tcp:1", "-x", "x;y", "http://x", "x/y", strings.Repeat("a.", 140) + "b"} {
+	for _, bad := range []string{"", "a,b", "a b", "allow@x", "*.com", "*", hostName, "x:0", "x:70000", "x:tcp:1", "-x", "x;y", "http://x", "x/y", strings.Repeat("a.", 140) + "b"} {
 		if got, err := network(sandbox.Network{Policy: claudehub.NetworkAllowList, Allow: []string{bad}}, 0); claudehub.CodeOf(err) != claudehub.Invalid {
 			t.Errorf("%q became %q, %v", bad, got, err)
 		}
