@@ -91,15 +91,25 @@ func (b *Builder) try(ctx context.Context, j *job) (sandbox.Image, error) {
 	m := &making{b: b, j: j, log: log}
 	img, err := m.run(ctx)
 	if err != nil {
-		t := b.explain(context.Cause(ctx), j, err)
-		if ctx.Err() != nil && context.Cause(ctx) != errTooLong { //nolint:errorlint // a cause is what it was set to
-			err = context.Cause(ctx)
-		} else {
-			err = t
-		}
+		err = m.end(ctx, err)
 	}
 	m.clear(context.WithoutCancel(ctx), err)
 	return img, err
+}
+
+// end says in the log why the build ended, and returns that: a *trouble, or what it was cancelled with. After a Runner's end
+// the log goes on, and says so then.
+func (m *making) end(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	t := m.b.explain(cause, m.j, err)
+	switch {
+	case cause == nil || cause == errTooLong: //nolint:errorlint // a cause is what it was set to
+		m.log.line(strings.TrimSpace("!! " + t.Reason + " " + t.Fix))
+		return t
+	case cause == errCancelled: //nolint:errorlint // as above
+		m.log.line("!! The build was cancelled.")
+	}
+	return cause
 }
 
 // check refuses a recipe that cannot be built anywhere, or not on this machine.
@@ -237,8 +247,6 @@ func (m *making) step(i int, f func() (state claudehub.BuildStepState, detail st
 	state, detail, err := f()
 	m.log.flush()
 	if err != nil {
-		t := m.b.explain(nil, m.j, err)
-		m.log.line(strings.TrimSpace("!! " + t.Reason + " " + t.Fix))
 		return err
 	}
 	m.j.change(func(o *wire.ObservedBuild) {

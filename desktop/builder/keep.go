@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,9 +129,9 @@ func (b *Builder) Past() []wire.ObservedBuild {
 	return all
 }
 
-// Forget drops what is known of a build that has ended: its log and its kept Sandbox too.
+// Forget drops what is known of a build that does not run: its log and its kept Sandbox too.
 func (b *Builder) Forget(ctx context.Context, id claudehub.BuildID) error {
-	if b.state.final(id) == nil {
+	if slices.Contains(b.Open(), id) {
 		return nil
 	}
 	if err := b.ReleaseKept(ctx, id); err != nil {
@@ -210,7 +211,11 @@ func (all *records) reconcile(there map[sandbox.Image]bool) {
 	}
 }
 
-// sweepLogs removes logs of builds that nobody knows.
+// keepLog is how long the log of a build that its Runner's end cut off waits for the build to go on.
+const keepLog = 7 * 24 * time.Hour
+
+// sweepLogs removes logs of builds that nobody knows. A young one may be of a build that is made again under its id, and
+// whose log the Hub has the first part of.
 func (b *Builder) sweepLogs() error {
 	entries, err := os.ReadDir(filepath.Join(b.o.Dir, "logs"))
 	if err != nil {
@@ -224,7 +229,12 @@ func (b *Builder) sweepLogs() error {
 	})
 	var errs []error
 	for _, e := range entries {
-		if !known[e.Name()] {
+		info, err := e.Info()
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if !known[e.Name()] && b.o.Now().Sub(info.ModTime()) > keepLog {
 			errs = append(errs, os.Remove(filepath.Join(b.o.Dir, "logs", e.Name())))
 		}
 	}

@@ -5,6 +5,7 @@ package builder_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -95,6 +96,37 @@ func TestAKilledRunnersBuildIsClearedAndBegunAgain(t *testing.T) {
 	y.open(id)
 	if o := <-a; o.err != nil || w.last().State != claudehub.BuildReady {
 		t.Errorf("%+v, %+v", o, w.last())
+	}
+	if log := y.log(id); !strings.Contains(log, "begins again") {
+		t.Errorf("the log has not its first part: %s", log)
+	}
+}
+
+// TestTheLogOfABuildThatWasCutOff waits for the build to go on, but not for ever; and it is forgotten with the build.
+func TestTheLogOfABuildThatWasCutOff(t *testing.T) {
+	dir := t.TempDir()
+	logs := filepath.Join(dir, "b", "logs")
+	if err := os.MkdirAll(logs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	young, old := claudehub.NewBuildID(), claudehub.NewBuildID()
+	for id, age := range map[claudehub.BuildID]time.Duration{young: 6 * 24 * time.Hour, old: 8 * 24 * time.Hour} {
+		path, at := filepath.Join(logs, string(id)+".log"), time.Now().Add(-age)
+		if err := errors.Join(os.WriteFile(path, []byte("begun\n"), 0o600), os.Chtimes(path, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	y := yardAt(t, dir)
+	for end := time.Now().Add(30 * time.Second); y.LogSize(old) != 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("an old log is kept for ever")
+		}
+	}
+	if y.LogSize(young) == 0 {
+		t.Fatal("a young log is gone")
+	}
+	if err := y.Forget(soon(t), young); err != nil || y.LogSize(young) != 0 {
+		t.Errorf("not forgotten: %v", err)
 	}
 }
 

@@ -27,6 +27,16 @@ func building(o wire.ObservedBuild) bool {
 // gate is a script that runs until the test opens it: it waits for a file that the test puts into the build's system.
 const gate = "echo at the gate; until [ -e /open ]; do sleep 0.05; done; echo through\n"
 
+// logs waits until a build's log has a text.
+func (y *yard) logs(id claudehub.BuildID, text string) {
+	y.t.Helper()
+	for end := time.Now().Add(30 * time.Second); !strings.Contains(y.logNow(id), text); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			y.t.Fatalf("the log has no %q: %s", text, y.logNow(id))
+		}
+	}
+}
+
 func (y *yard) open(id claudehub.BuildID) {
 	y.t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -191,6 +201,9 @@ func TestAnExplicitBuildOutlivesItsAskerUntilCancel(t *testing.T) {
 		}
 	}
 	y.empty()
+	if log := y.log(r.ID); !strings.HasSuffix(log, "\n!! The build was cancelled.\n") {
+		t.Errorf("the log: %s", log)
+	}
 	// Who asks again with the same id is told again, and nothing is built.
 	again := r
 	w3 := &watcher{}
@@ -306,12 +319,13 @@ func TestAnIdThatIsNone(t *testing.T) {
 	}
 }
 
-// TestABuilderThatStopsEndsItsBuilds, and one that starts begins them anew.
+// TestABuilderThatStopsEndsItsBuilds, and one that starts begins them anew; their logs go on, since the Hub has some of them.
 func TestABuilderThatStopsEndsItsBuilds(t *testing.T) {
 	y := newYard(t)
 	r, w := request(recipe(gate))
 	a := y.async(soon(t), r)
 	w.until(t, "building", building)
+	y.logs(r.ID, "at the gate")
 	y.stop()
 	if o := <-a; claudehub.CodeOf(o.err) != claudehub.Unavailable {
 		t.Errorf("%+v", o)
@@ -323,11 +337,19 @@ func TestABuilderThatStopsEndsItsBuilds(t *testing.T) {
 	if o := w.last(); o.State.Final() {
 		t.Errorf("it is said to be %s", o.State)
 	}
+	before := y.log(r.ID)
+	if !strings.Contains(before, "at the gate") || strings.Contains(before, "!!") {
+		t.Errorf("the log says %q", before)
+	}
 	next := yardAt(t, y.dir)
 	b := next.async(soon(t), r)
 	next.open(r.ID)
 	if o := <-b; o.err != nil {
 		t.Errorf("%+v", o)
+	}
+	after, ok := strings.CutPrefix(next.log(r.ID), before)
+	if !ok || !strings.Contains(after, "begins again") || !strings.Contains(after, "through") {
+		t.Errorf("the log that began %q goes on %q", before, after)
 	}
 }
 

@@ -244,7 +244,12 @@ func TestBuildOutlivesTheRunner(t *testing.T) {
 	c.hub.down = false
 	c.hub.mu.Unlock()
 	c.hub.awaitBuild(t, "ready", func(o wire.ObservedBuild) bool { return o.ID == id && o.State == claudehub.BuildReady })
-	c.hub.told(t, "its log", func() bool { return strings.Contains(string(c.hub.machine.logs[id]), "done") })
+	c.hub.told(t, "its log", func() bool { return int64(len(c.hub.machine.logs[id])) == c.cfg.Builder.LogSize(id) })
+	c.hub.mu.Lock()
+	defer c.hub.mu.Unlock()
+	if log := string(c.hub.machine.logs[id]); !strings.Contains(log, "begins again") || !strings.Contains(log, "done") {
+		t.Errorf("its log: %s", log)
+	}
 }
 
 // TestBuildsThatTheHubDoesNotKnow: they are forgotten, with their logs.
