@@ -166,7 +166,8 @@ func (s *session) unwrittenTranscript(ctx context.Context, t claude.Transcript, 
 	return resume, nil
 }
 
-// Claude writes a Turn's end down a moment after it reported it (seen: within a quarter of a second).
+// Claude writes a Turn's end down a moment after it reported it (seen: within a quarter of a second). In a slow Sandbox
+// all of this takes longer; see slowly.
 const (
 	flushTime  = 700 * time.Millisecond
 	flushLook  = 250 * time.Millisecond
@@ -177,13 +178,13 @@ const (
 // not to be lost by the person's quick hand.
 func (s *session) awaitWritten(ctx context.Context) {
 	size := int64(-1)
-	for ctx.Err() == nil && time.Since(s.turnEndedAt) < flushLimit {
+	for ctx.Err() == nil && time.Since(s.turnEndedAt) < s.slowly(flushLimit) {
 		found, err := s.transcript(s.facts()).Check()
-		if err != nil || found.Size == size && time.Since(s.turnEndedAt) > flushTime {
+		if err != nil || found.Size == size && time.Since(s.turnEndedAt) > s.slowly(flushTime) {
 			return
 		}
 		size = found.Size
-		newSignal().wait(ctx, flushLook)
+		newSignal().wait(ctx, s.slowly(flushLook))
 	}
 }
 

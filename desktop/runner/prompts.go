@@ -258,7 +258,7 @@ func (s *session) chase(ctx context.Context, seat *seat) {
 	if seat.entered.IsZero() {
 		seat.entered = time.Now() // by a Runner process before this one
 	}
-	if time.Since(seat.entered) < enterTime {
+	if time.Since(seat.entered) < s.slowly(enterTime) {
 		return
 	}
 	text, err := seat.text(ctx)

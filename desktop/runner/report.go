@@ -47,8 +47,9 @@ const (
 // readReports takes the reports that wait. Each is acted on before it is removed; one that comes twice after a kill
 // changes nothing the second time.
 func (s *session) readReports(ctx context.Context, act *activity, most int) {
-	if act == nil {
-		act = &activity{}
+	if act == nil { // nobody tends it: what was under way then may have ended since
+		last := s.lastActivity(ctx)
+		act = &last
 	}
 	spool := s.spool()
 	for range most {

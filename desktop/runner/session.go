@@ -34,6 +34,8 @@ type session struct {
 	restarts []time.Time
 	// when the last Turn ended; of the loop's goroutine
 	turnEndedAt time.Time
+	// how long the Sandbox took to answer the last look; of the loop's goroutine
+	lookTook time.Duration
 
 	mu       sync.Mutex
 	desired  wire.DesiredSession

@@ -17,9 +17,11 @@ const (
 	// illTime is how long a Sandbox may give no sign of life.
 	illTime = 15 * time.Second
 	// quietTime is how long the screen must rest before it is asked whether Claude is at its prompt; restTime is how long
-	// when it does not say: in a narrow terminal it lacks the words, but what moves while Claude works is there.
+	// when it does not say: in a narrow terminal it lacks the words, but what moves while Claude works is there. Both are
+	// of a Sandbox that answers a look within quickLook; see slowly.
 	quietTime = time.Second
 	restTime  = 4 * time.Second
+	quickLook = 50 * time.Millisecond
 )
 
 // tending is one stretch of an awake Session: from an attached terminal to its end.
@@ -28,6 +30,7 @@ type tending struct {
 	seat *seat
 	act  activity
 	ill  time.Time // since when the Sandbox gives no sign of life; zero while it does
+	turn time.Time // when the Turn that runs was heard of, by our clock
 
 	alarmed bool      // the person was told that memory is short
 	asked   time.Time // when Claude's own memory was looked at
@@ -118,6 +121,17 @@ func rest(pause, took, most time.Duration) time.Duration {
 	return max(pause, min(9*took, most))
 }
 
+// slowly is how long something takes in this Sandbox that takes d in one of usual speed, told from how long it took for the
+// last look. On a busy machine a Turn is reported seconds before the screen shows it, and Claude is not idle because its
+// screen rests meanwhile. It is bounded, since one look may have waited for something else.
+func (s *session) slowly(d time.Duration) time.Duration {
+	const most = 20
+	return time.Duration(float64(d) * min(max(1, float64(s.lookTook)/float64(quickLook)), most))
+}
+
+// rested is how long nothing has moved on the screen since the Turn began.
+func (t *tending) rested() time.Duration { return min(t.seat.quietFor(), time.Since(t.turn)) }
+
 // pace is how long until the next look.
 func (t *tending) pace() time.Duration {
 	if t.act.is != claudehub.Ready || len(t.s.wanted().Prompts) > 0 {
@@ -135,7 +149,12 @@ func (t *tending) look(ctx context.Context) error {
 	if err := t.checkIfDue(ctx); err != nil {
 		return err
 	}
+	before := t.act.turn
 	t.s.readReports(ctx, &t.act, maxAtOnce)
+	asked := time.Now()
+	if !t.act.turn.Equal(before) {
+		t.turn = asked
+	}
 	dead, well, err := t.health(ctx)
 	switch {
 	case err != nil || !well:
@@ -144,10 +163,11 @@ func (t *tending) look(ctx context.Context) error {
 		return t.revive(ctx, "Claude Code had ended; its conversation was resumed.")
 	}
 	screen := t.screen(ctx)
-	if screen.Kind == claude.ScreenUnknown && screen.Box && t.seat.quietFor() > restTime {
+	t.s.lookTook = time.Since(asked)
+	if screen.Kind == claude.ScreenUnknown && screen.Box && t.rested() > t.s.slowly(restTime) {
 		screen.AtPrompt = true
 	}
-	if screen.AtPrompt && t.act.is != claudehub.Ready && t.seat.quietFor() > quietTime {
+	if screen.AtPrompt && t.act.is != claudehub.Ready && t.rested() > t.s.slowly(quietTime) {
 		if t.act.screenIdle().ended {
 			t.s.turnOver(ctx, "Interrupted.", t.act)
 		}
@@ -165,7 +185,7 @@ func (t *tending) look(ctx context.Context) error {
 	if screen.AtPrompt && t.seat.ready.IsZero() {
 		t.seat.ready = time.Now()
 	}
-	settled := !t.seat.ready.IsZero() && time.Since(t.seat.ready) > settleTime
+	settled := !t.seat.ready.IsZero() && time.Since(t.seat.ready) > t.s.slowly(settleTime)
 	t.s.deliver(ctx, t.seat, settled && screen.AtPrompt && screen.InputEmpty && t.act.is == claudehub.Ready)
 	t.s.chase(ctx, t.seat)
 	t.show(ctx, d)
