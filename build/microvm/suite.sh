@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 run=${MICROVM_RUN:-$(mktemp -d /tmp/microvm.XXXXXX)}
-all=(main-job sleep-wake kill relay-reach environment-build build-fails variables two-vms-one-wedged machine-sleep reclaim port)
+all=(main-job sleep-wake kill relay-reach environment-build build-fails variables two-vms-one-wedged machine-sleep reclaim footprint port)
 core='components main-job variables' # variables builds an Environment as well
 wanted=${*:-all}
 [ "$wanted" != core ] || wanted=$core

@@ -26,6 +26,8 @@ type Screen struct {
 	Kind ScreenKind
 	// AtPrompt tells that Claude waits for a prompt: Kind is ScreenIdle.
 	AtPrompt bool
+	// Stopped tells that, as the words above the box have it, a person stopped the last Turn; AtPrompt is true then.
+	Stopped bool
 	// Box tells that there is an input box, idle or busy.
 	Box bool
 	// InputEmpty tells that there is an input box with nothing typed into it.
@@ -65,6 +67,7 @@ func ReadScreen(text string) Screen {
 	s := Screen{Box: true, Kind: kindOf(rows[:top], rows[bottom+1:], utf8.RuneCountInString(rows[bottom])), Input: boxText(rows[top+1 : bottom])}
 	s.InputEmpty = s.Input == ""
 	s.AtPrompt = s.Kind == ScreenIdle
+	s.Stopped = s.AtPrompt && lastStopped(rows[:top])
 	return s
 }
 
@@ -149,16 +152,34 @@ func footerSaysIdle(below []string, width int) bool {
 	return strings.HasPrefix(first, "? for shortcuts") || strings.Contains(first, "(shift+tab to cycle) · ← for agents")
 }
 
+// stopped tells the rows that say that a person stopped a Turn.
+func stopped(row string) bool {
+	return strings.Contains(row, "⎿  Interrupted") || strings.HasPrefix(row, "● User declined")
+}
+
+// lastStopped tells whether the last that is said above the box is that.
+func lastStopped(above []string) bool {
+	for i := len(above) - 1; i >= max(len(above)-nearBox, 0); i-- {
+		switch row := above[i]; {
+		case stopped(row):
+			return true
+		case strings.HasPrefix(row, "❯"), strings.HasPrefix(row, "●"), ended.MatchString(row):
+			return false
+		}
+	}
+	return false
+}
+
 // rowsSayIdle looks for a word above the box that says so: a Turn's end, an interrupt, a declined question, or the
 // banner with no conversation below it.
 func rowsSayIdle(above []string, over int) bool {
 	banner := false
 	for _, row := range above[over+1:] {
 		switch {
-		case strings.HasPrefix(row, "❯"), strings.HasPrefix(row, "●") && !strings.HasPrefix(row, "● User declined"):
-			over, banner = -1, false
-		case strings.Contains(row, "⎿  Interrupted"), strings.HasPrefix(row, "● User declined"):
+		case stopped(row):
 			over = 0
+		case strings.HasPrefix(row, "❯"), strings.HasPrefix(row, "●"):
+			over, banner = -1, false
 		case strings.Contains(row, "▐▛███▜▌"):
 			banner = true
 		}

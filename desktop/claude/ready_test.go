@@ -19,6 +19,7 @@ func TestReadScreen(t *testing.T) {
 		"idle_typed": "draft", "idle_pasted": "[Pasted text #1 +30 lines]", "idle_pasted_big": "[Pasted text #1 +2420 lines]",
 		"idle_bash_mode": "!", "idle_slash_menu": "/", "idle_restored_prompt": "holdfirst", "busy_typed": "queued one",
 	}
+	stopped := map[string]bool{"idle_after_interrupt": true, "idle_after_declined_question": true, "idle_pasted": true}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
 		t.Run(name, func(t *testing.T) {
@@ -33,6 +34,9 @@ func TestReadScreen(t *testing.T) {
 			}
 			if s.AtPrompt != (kind == "idle") || (s.Box && s.InputEmpty != (s.Input == "")) {
 				t.Errorf("%+v", s)
+			}
+			if want := stopped[name]; s.Stopped != want {
+				t.Errorf("stopped %v", s.Stopped)
 			}
 			if want, ok := input[name]; ok && s.Input != want {
 				t.Errorf("input %q, want %q", s.Input, want)
@@ -51,6 +55,9 @@ func FuzzReadScreen(f *testing.F) {
 	f.Add("❯ 1. Yes\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		s := claude.ReadScreen(text)
+		if s.Stopped && !s.AtPrompt {
+			t.Error("stopped and not at the prompt")
+		}
 		if s.AtPrompt && !s.Box {
 			t.Error("at the prompt without an input box")
 		}

@@ -137,6 +137,30 @@ func hasMessage(file *os.File) (bool, error) {
 	}
 }
 
+// Answered tells whether, beyond the first from bytes, there are messages, and the last of them is Claude's. Half lines are
+// not counted.
+func (t Transcript) Answered(from int64) (answered bool, err error) {
+	err = t.reading(func(_ folder, _ string, file *os.File) error {
+		lines := bufio.NewReaderSize(io.NewSectionReader(file, from, maxTranscript), maxHead)
+		for {
+			line, err := lines.ReadSlice('\n')
+			switch {
+			case errors.Is(err, bufio.ErrBufferFull): // what a tool gave: Claude's own words are never that long
+				continue
+			case errors.Is(err, io.EOF):
+				return nil
+			case err != nil:
+				return err
+			}
+			var record struct{ Type string }
+			if json.Unmarshal(line, &record) == nil && (record.Type == "user" || record.Type == "assistant") {
+				answered = record.Type == "assistant"
+			}
+		}
+	})
+	return answered, err
+}
+
 // Clear sets a file aside that has no message in it, so that its id can begin a conversation. It leaves any other alone.
 func (t Transcript) Clear() error {
 	return t.reading(func(f folder, name string, file *os.File) error {

@@ -110,6 +110,38 @@ func TestFileWithoutAMessage(t *testing.T) {
 	}
 }
 
+func TestAnswered(t *testing.T) {
+	const (
+		mode   = `{"type":"mode"}` + "\n"
+		asked  = `{"type":"user","message":{"content":"\"type\":\"assistant\""}}` + "\n"
+		answer = `{"type":"assistant","message":{}}` + "\n"
+	)
+	for name, c := range map[string]struct {
+		content string
+		from    int
+		want    bool
+	}{
+		"own lines":              {mode, 0, false},
+		"a prompt":               {mode + asked, 0, false},
+		"an answer":              {mode + asked + answer + mode, 0, true},
+		"a tool's result":        {asked + answer + asked, 0, false},
+		"a half answer":          {asked + strings.TrimSpace(answer), 0, false},
+		"the answer before":      {asked + answer + asked, len(asked + answer), false},
+		"none since":             {asked + answer, len(asked + answer), false},
+		"cut shorter since":      {asked + answer, 1 << 20, false},
+		"after a very long line": {asked + `{"type":"user","x":"` + strings.Repeat("x", 2<<20) + "\"}\n" + answer, 0, true},
+	} {
+		tr, _ := transcript(t, []byte(c.content))
+		if got, err := tr.Answered(int64(c.from)); got != c.want || err != nil {
+			t.Errorf("%s: %t, %v", name, got, err)
+		}
+	}
+	absent, _ := transcript(t, nil)
+	if got, err := absent.Answered(0); got || err != nil {
+		t.Errorf("absent: %t, %v", got, err)
+	}
+}
+
 func TestTranscriptMissingAndTraps(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	put(t, outside, "{\"a\":1}\n{\"half")

@@ -24,6 +24,7 @@ type activity struct {
 type outcome struct {
 	began bool // a Turn began, with activity.prompt
 	ended bool // a Turn ended
+	told  bool // Claude said that one ended, which may have been taken as over before
 }
 
 // report takes one event of the mod.
@@ -50,7 +51,7 @@ func (a *activity) report(e mod.Event) outcome {
 		if e.Name == "StopFailure" {
 			a.doing = oneLine("Ended with an error: " + e.Message + ". " + e.LastAssistantMessage)
 		}
-		return outcome{ended: ended}
+		return outcome{ended: ended, told: true}
 	}
 	return outcome{}
 }

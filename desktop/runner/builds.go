@@ -158,6 +158,7 @@ func (b *builds) due(ctx context.Context) []wire.DesiredBuild {
 	for _, d := range b.desired {
 		k := b.known[d.ID]
 		switch {
+		case k == nil && b.ignored[d.ID]: // the Hub took it back since it asked
 		case k != nil && k.o.State.Final():
 			b.dirty[d.ID] = true // the Hub has not heard of it
 			b.changed()

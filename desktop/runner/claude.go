@@ -166,25 +166,43 @@ func (s *session) unwrittenTranscript(ctx context.Context, t claude.Transcript, 
 	return resume, nil
 }
 
-// Claude writes a Turn's end down a moment after it reported it (seen: within a quarter of a second). In a slow Sandbox
-// all of this takes longer; see slowly.
+// Claude writes a Turn's end down a moment after it reported it (seen: within a quarter of a second; in a VM on an emulated
+// machine not within three).
 const (
 	flushTime  = 700 * time.Millisecond
 	flushLook  = 250 * time.Millisecond
 	flushLimit = 3 * time.Second
+	toldLimit  = 20 * time.Second // where Claude said that the Turn ended, so that there must be an answer
 )
+
+// turnBegan notes where the Turn's records begin.
+func (s *session) turnBegan() {
+	s.turnTold, s.turnFrom = false, 0
+	if found, err := s.transcript(s.facts()).Check(); err == nil {
+		s.turnFrom = found.Keep
+	}
+}
 
 // awaitWritten waits until Claude has written down the Turn that just ended, before Claude is ended: a finished Turn is
 // not to be lost by the person's quick hand.
 func (s *session) awaitWritten(ctx context.Context) {
+	limit := flushLimit
+	if s.turnTold {
+		limit = toldLimit
+	}
 	size := int64(-1)
-	for ctx.Err() == nil && time.Since(s.turnEndedAt) < s.slowly(flushLimit) {
-		found, err := s.transcript(s.facts()).Check()
-		if err != nil || found.Size == size && time.Since(s.turnEndedAt) > s.slowly(flushTime) {
+	for ctx.Err() == nil && time.Since(s.turnEndedAt) < limit {
+		t := s.transcript(s.facts())
+		found, err := t.Check()
+		answered := !s.turnTold
+		if err == nil && !answered {
+			answered, err = t.Answered(s.turnFrom)
+		}
+		if err != nil || answered && found.Size == size && time.Since(s.turnEndedAt) > flushTime {
 			return
 		}
 		size = found.Size
-		newSignal().wait(ctx, s.slowly(flushLook))
+		newSignal().wait(ctx, flushLook)
 	}
 }
 

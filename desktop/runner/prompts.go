@@ -258,7 +258,8 @@ func (s *session) chase(ctx context.Context, seat *seat) {
 	if seat.entered.IsZero() {
 		seat.entered = time.Now() // by a Runner process before this one
 	}
-	if time.Since(seat.entered) < s.slowly(enterTime) {
+	since := time.Since(seat.entered)
+	if since < enterTime {
 		return
 	}
 	text, err := seat.text(ctx)
@@ -266,14 +267,16 @@ func (s *session) chase(ctx context.Context, seat *seat) {
 	if err != nil || !screen.Box {
 		return
 	}
-	seat.entered = time.Now()
 	switch {
+	case screen.InputEmpty && screen.AtPrompt && since < silentTime && !s.commands(e.ID):
+		// Its Turn will be reported. Only a command may have been carried out without one.
 	case screen.InputEmpty:
 		s.advance(ctx, e, StageAccepted, claudehub.PromptAccepted, "")
 		if screen.AtPrompt {
 			s.turnEnded(ctx, "")
 		}
 	case seat.enters < maxEnters:
+		seat.entered = time.Now()
 		seat.enters++
 		if err := seat.press(ctx, "\r"); err != nil {
 			s.log.Warn("Enter not pressed again", "error", err)
@@ -281,6 +284,11 @@ func (s *session) chase(ctx context.Context, seat *seat) {
 	default:
 		s.advance(ctx, e, StageOver, claudehub.PromptFailed, "Claude did not take this prompt. Its text may stand in the input box of the terminal.")
 	}
+}
+
+// commands tells whether a prompt is a command of Claude Code.
+func (s *session) commands(id claudehub.PromptID) bool {
+	return slices.ContainsFunc(s.wanted().Prompts, func(p claudehub.Prompt) bool { return p.ID == id && strings.HasPrefix(p.Text, "/") })
 }
 
 // resumePaste goes on with a prompt whose writing was cut off. tmux remembers what it took, as long as it lives; with a

@@ -73,6 +73,7 @@ func (s *session) take(ctx context.Context, e mod.Event, act *activity) {
 	got := act.report(e)
 	switch {
 	case got.began:
+		s.turnBegan()
 		if !s.facts().Talked {
 			if err := s.learn(ctx, func(l *Local) { l.Talked = true }); err != nil {
 				s.log.Error("not noted", "error", err)
@@ -84,6 +85,9 @@ func (s *session) take(ctx context.Context, e mod.Event, act *activity) {
 		s.post(ctx, wire.Event{ID: claudehub.EventIDOf(string(s.id) + e.Key), Kind: wire.ReportTurn, At: e.At, Text: act.doing, Ended: true})
 		s.turnEnded(ctx, "")
 		s.backUp(ctx)
+	}
+	if got.told { // also of a Turn that was taken as over
+		s.turnEndedAt, s.turnTold = time.Now(), true
 	}
 }
 

@@ -32,10 +32,11 @@ type session struct {
 	ports   *ports
 	// restarts that nobody asked for; of the loop's goroutine
 	restarts []time.Time
-	// when the last Turn ended; of the loop's goroutine
+	// of the loop's goroutine: when the last Turn ended, and whether Claude said so; how long the transcript was when it
+	// began
 	turnEndedAt time.Time
-	// how long the Sandbox took to answer the last look; of the loop's goroutine
-	lookTook time.Duration
+	turnTold    bool
+	turnFrom    int64
 
 	mu       sync.Mutex
 	desired  wire.DesiredSession

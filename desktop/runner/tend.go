@@ -17,11 +17,12 @@ const (
 	// illTime is how long a Sandbox may give no sign of life.
 	illTime = 15 * time.Second
 	// quietTime is how long the screen must rest before it is asked whether Claude is at its prompt; restTime is how long
-	// when it does not say: in a narrow terminal it lacks the words, but what moves while Claude works is there. Both are
-	// of a Sandbox that answers a look within quickLook; see slowly.
+	// when it does not say: in a narrow terminal it lacks the words, but what moves while Claude works is there.
 	quietTime = time.Second
 	restTime  = 4 * time.Second
-	quickLook = 50 * time.Millisecond
+	// silentTime is how long a report may be behind the screen, or the screen behind a report, until it is taken for lost.
+	// On an emulated machine ten seconds were seen.
+	silentTime = 30 * time.Second
 )
 
 // tending is one stretch of an awake Session: from an attached terminal to its end.
@@ -31,6 +32,8 @@ type tending struct {
 	act  activity
 	ill  time.Time // since when the Sandbox gives no sign of life; zero while it does
 	turn time.Time // when the Turn that runs was heard of, by our clock
+
+	worked bool // the screen has shown the Turn at work
 
 	alarmed bool      // the person was told that memory is short
 	asked   time.Time // when Claude's own memory was looked at
@@ -121,16 +124,18 @@ func rest(pause, took, most time.Duration) time.Duration {
 	return max(pause, min(9*took, most))
 }
 
-// slowly is how long something takes in this Sandbox that takes d in one of usual speed, told from how long it took for the
-// last look. On a busy machine a Turn is reported seconds before the screen shows it, and Claude is not idle because its
-// screen rests meanwhile. It is bounded, since one look may have waited for something else.
-func (s *session) slowly(d time.Duration) time.Duration {
-	const most = 20
-	return time.Duration(float64(d) * min(max(1, float64(s.lookTook)/float64(quickLook)), most))
+// over tells from the screen, which is at the prompt, that the Turn that runs has ended. Claude reports each end but that of
+// a Turn that a person stopped; of that the screen says so, or has the prompt back in the box. Where it was not seen at
+// work since the report of the beginning, or does not say how it ended, the screen may just be behind, as in a Sandbox
+// on a busy machine: a report is waited for.
+func (t *tending) over(screen claude.Screen) bool {
+	rested := min(t.seat.quietFor(), time.Since(t.turn))
+	stopped := screen.Stopped || !screen.InputEmpty && sameText(screen.Input, t.act.prompt)
+	if t.act.turn.IsZero() || t.worked && stopped {
+		return rested > quietTime
+	}
+	return rested > silentTime
 }
-
-// rested is how long nothing has moved on the screen since the Turn began.
-func (t *tending) rested() time.Duration { return min(t.seat.quietFor(), time.Since(t.turn)) }
 
 // pace is how long until the next look.
 func (t *tending) pace() time.Duration {
@@ -151,9 +156,8 @@ func (t *tending) look(ctx context.Context) error {
 	}
 	before := t.act.turn
 	t.s.readReports(ctx, &t.act, maxAtOnce)
-	asked := time.Now()
 	if !t.act.turn.Equal(before) {
-		t.turn = asked
+		t.turn, t.worked = time.Now(), false
 	}
 	dead, well, err := t.health(ctx)
 	switch {
@@ -163,11 +167,11 @@ func (t *tending) look(ctx context.Context) error {
 		return t.revive(ctx, "Claude Code had ended; its conversation was resumed.")
 	}
 	screen := t.screen(ctx)
-	t.s.lookTook = time.Since(asked)
-	if screen.Kind == claude.ScreenUnknown && screen.Box && t.rested() > t.s.slowly(restTime) {
+	t.worked = t.worked || screen.Kind == claude.ScreenBusy || screen.Kind == claude.ScreenAsking
+	if screen.Kind == claude.ScreenUnknown && screen.Box && t.seat.quietFor() > restTime {
 		screen.AtPrompt = true
 	}
-	if screen.AtPrompt && t.act.is != claudehub.Ready && t.rested() > t.s.slowly(quietTime) {
+	if screen.AtPrompt && t.act.is != claudehub.Ready && t.over(screen) {
 		if t.act.screenIdle().ended {
 			t.s.turnOver(ctx, "Interrupted.", t.act)
 		}
@@ -185,7 +189,7 @@ func (t *tending) look(ctx context.Context) error {
 	if screen.AtPrompt && t.seat.ready.IsZero() {
 		t.seat.ready = time.Now()
 	}
-	settled := !t.seat.ready.IsZero() && time.Since(t.seat.ready) > t.s.slowly(settleTime)
+	settled := !t.seat.ready.IsZero() && time.Since(t.seat.ready) > settleTime
 	t.s.deliver(ctx, t.seat, settled && screen.AtPrompt && screen.InputEmpty && t.act.is == claudehub.Ready)
 	t.s.chase(ctx, t.seat)
 	t.show(ctx, d)

@@ -3,6 +3,9 @@ package runner
 import (
 	"testing"
 	"time"
+
+	"claude-hub/desktop/claude"
+	"claude-hub/internal/claudehub"
 )
 
 // TestRest: quick looks keep their pace, slow ones leave nine tenths of the time, and none leads to a long silence.
@@ -19,27 +22,32 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// TestRested: a screen that rests says that Claude is idle, but not so soon in a slow Sandbox, and not of a Turn that was
-// heard of only now.
-func TestRested(t *testing.T) {
+// TestTurnOver: the screen ends a Turn that a person stopped, as Claude does not report that; of any other end, and while the
+// screen is behind the reports, the report is waited for.
+func TestTurnOver(t *testing.T) {
 	const ms = time.Millisecond
+	stopped, idle, restored := claude.Screen{Stopped: true, InputEmpty: true}, claude.Screen{InputEmpty: true}, claude.Screen{Input: "ask "}
 	for name, c := range map[string]struct {
-		look, quiet, turn time.Duration
-		idle              bool
+		screen      claude.Screen
+		worked      bool
+		quiet, turn time.Duration
+		over        bool
 	}{
-		"idle":                         {look: 5 * ms, quiet: 1200 * ms, turn: time.Minute, idle: true},
-		"at work":                      {look: 5 * ms, quiet: 300 * ms, turn: time.Minute},
-		"begins, and was long at rest": {look: 5 * ms, quiet: time.Hour, turn: 300 * ms},
-		"slow":                         {look: 500 * ms, quiet: 8 * time.Second, turn: time.Minute},
-		"slow and idle":                {look: 500 * ms, quiet: 12 * time.Second, turn: time.Minute, idle: true},
-		"one look that hung":           {look: 15 * time.Second, quiet: 30 * time.Second, turn: time.Minute, idle: true},
-		"a Turn of a Runner before":    {look: 5 * ms, quiet: 1200 * ms, turn: 1 << 62, idle: true},
+		"stopped":                                {stopped, true, 1200 * ms, time.Minute, true},
+		"stopped, and the screen moves":          {stopped, true, 300 * ms, time.Minute, false},
+		"back in the box":                        {restored, true, 1200 * ms, time.Minute, true},
+		"not out of the box yet":                 {restored, false, 5 * time.Second, 5 * time.Second, false},
+		"another's end still stands there":       {stopped, false, 5 * time.Second, 5 * time.Second, false},
+		"ended, and the report is on its way":    {idle, true, 10 * time.Second, time.Minute, false},
+		"the report is lost":                     {idle, true, 31 * time.Second, time.Minute, true},
+		"not begun on the screen":                {idle, false, time.Hour, 10 * time.Second, false},
+		"never seen to begin":                    {idle, false, time.Hour, 31 * time.Second, true},
+		"begun under a Runner before, and ended": {idle, false, 31 * time.Second, 1 << 62, true},
 	} {
-		seat := &seat{}
-		seat.output.Store(time.Now().Add(-c.quiet).UnixNano())
-		w := &tending{s: &session{lookTook: c.look}, seat: seat, turn: time.Now().Add(-c.turn)}
-		if got := w.rested() > w.s.slowly(quietTime); got != c.idle {
-			t.Errorf("%s: idle %v", name, got)
+		w := &tending{seat: &seat{}, worked: c.worked, turn: time.Now().Add(-c.turn), act: activity{is: claudehub.Busy, turn: time.Now(), prompt: "ask"}}
+		w.seat.output.Store(time.Now().Add(-c.quiet).UnixNano())
+		if got := w.over(c.screen); got != c.over {
+			t.Errorf("%s: over %v", name, got)
 		}
 	}
 }

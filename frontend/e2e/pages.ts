@@ -89,9 +89,12 @@ export class Visitor {
 
   /** Runs a command line in the Session, as Claude Code's "!" does, and waits for its answer. */
   async shell(command: string, answer: string | RegExp, seconds = 60): Promise<string> {
+    await this.typing();
+    await this.page.getByTestId('terminal').first().click();
+    await this.press('Backspace'); // a "!" that was sent while Claude worked leaves the mode on
     await this.type('!');
     await this.page.keyboard.insertText(`${command} #`); // a path at the very end would open a menu
-    await this.sees(/#\s*$/m);
+    await this.sees(/#\s*\n\s*─/); // in the box, and not from before
     await this.press('Enter');
     // A menu that was just closing takes an Enter for itself.
     await this.sees(answer, 5).catch(() => this.press('Enter'));
