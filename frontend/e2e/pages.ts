@@ -35,6 +35,7 @@ export async function launch(): Promise<Browser> {
 export class Visitor {
   readonly trouble: string[] = [];
   private shots = 0;
+  private typed = '';
   private origin = '';
   private secrets = new Set<string>();
 
@@ -260,9 +261,13 @@ export class Visitor {
     await this.typing();
     await this.page.getByTestId('terminal').first().click();
     await this.page.keyboard.type(keys, { delay: 5 });
+    this.typed = keys;
   }
 
   async press(key: string): Promise<void> {
+    // As a person does: who presses Enter before the text shows may find it in the box again, when Claude is very slow.
+    if (key === 'Enter' && this.typed) await this.sees(this.typed.slice(-12), 3).catch(() => undefined);
+    this.typed = '';
     await this.page.keyboard.press(key);
   }
 
