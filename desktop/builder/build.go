@@ -2,6 +2,7 @@ package builder
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -103,10 +104,10 @@ func (m *making) end(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	t := m.b.explain(cause, m.j, err)
 	switch {
-	case cause == nil || cause == errTooLong: //nolint:errorlint // a cause is what it was set to
+	case cause == nil, errors.Is(cause, errTooLong):
 		m.log.line(strings.TrimSpace("!! " + t.Reason + " " + t.Fix))
 		return t
-	case cause == errCancelled: //nolint:errorlint // as above
+	case errors.Is(cause, errCancelled):
 		m.log.line("!! The build was cancelled.")
 	}
 	return cause
