@@ -28,6 +28,10 @@
 // that was typed while busy gives its UserPromptSubmit when its turn comes; several such come as one Turn with one
 // UserPromptSubmit each and one Stop.
 //
+// The screen and the reports are not in step: UserPromptSubmit comes before the screen shows any work, and Stop after the
+// screen shows the end ("running stop hook"). Where Claude is starved of processor time, as in a VM on an emulated machine,
+// up to ten seconds lie between them, in which the screen rests; and the transcript has the answer seconds after Stop.
+//
 // Interrupt: Escape gives NO event, neither Stop nor another, while an answer streams and when a question is declined.
 // Escape before any output even puts the prompt's text back into the input box, after its UserPromptSubmit. The screen
 // ("Interrupted") and the transcript ("[Request interrupted by user]") are what tells.
