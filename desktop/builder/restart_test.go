@@ -77,18 +77,13 @@ func TestAKilledRunnersBuildIsClearedAndBegunAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	y := yardAt(t, dir)
-	cleared := func() bool { // what a new Builder does while it already answers
+	y.until("what the killed one left to be cleared", func() bool { // while the new one already answers
 		infos, err := y.backend.List(soon(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return len(infos)+len(y.Past()) == 0 && !exists(filepath.Join(dir, "b", "bases", ".fetch-1"))
-	}
-	for end := time.Now().Add(30 * time.Second); !cleared(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("left: %v", y.Past())
-		}
-	}
+	})
 	y.empty()
 	r, w := request(recipe(gate))
 	r.ID = id
@@ -117,11 +112,7 @@ func TestTheLogOfABuildThatWasCutOff(t *testing.T) {
 		}
 	}
 	y := yardAt(t, dir)
-	for end := time.Now().Add(30 * time.Second); y.LogSize(old) != 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("an old log is kept for ever")
-		}
-	}
+	y.until("an old log to go", func() bool { return y.LogSize(old) == 0 })
 	if y.LogSize(young) == 0 {
 		t.Fatal("a young log is gone")
 	}

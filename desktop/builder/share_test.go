@@ -27,27 +27,21 @@ func building(o wire.ObservedBuild) bool {
 // gate is a script that runs until the test opens it: it waits for a file that the test puts into the build's system.
 const gate = "echo at the gate; until [ -e /open ]; do sleep 0.05; done; echo through\n"
 
-// logs waits until a build's log has a text.
-func (y *yard) logs(id claudehub.BuildID, text string) {
+// until waits for what is bound to happen.
+func (y *yard) until(what string, happened func() bool) {
 	y.t.Helper()
-	for end := time.Now().Add(30 * time.Second); !strings.Contains(y.logNow(id), text); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !happened(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			y.t.Fatalf("the log has no %q: %s", text, y.logNow(id))
+			y.t.Fatalf("waited for %s", what)
 		}
 	}
 }
 
 func (y *yard) open(id claudehub.BuildID) {
 	y.t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		err := os.WriteFile(filepath.Join(y.dir, "s", string(id), "root", "open"), nil, 0o644)
-		if err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			y.t.Fatal(err)
-		}
-	}
+	y.until("the Sandbox to be there", func() bool {
+		return os.WriteFile(filepath.Join(y.dir, "s", string(id), "root", "open"), nil, 0o644) == nil
+	})
 }
 
 type outcome struct {
@@ -325,7 +319,7 @@ func TestABuilderThatStopsEndsItsBuilds(t *testing.T) {
 	r, w := request(recipe(gate))
 	a := y.async(soon(t), r)
 	w.until(t, "building", building)
-	y.logs(r.ID, "at the gate")
+	y.until("the script to begin", func() bool { return strings.Contains(y.logNow(r.ID), "at the gate") })
 	y.stop()
 	if o := <-a; claudehub.CodeOf(o.err) != claudehub.Unavailable {
 		t.Errorf("%+v", o)

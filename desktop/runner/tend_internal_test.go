@@ -1,11 +1,14 @@
 package runner
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"claude-hub/desktop/claude"
 	"claude-hub/internal/claudehub"
+	"claude-hub/internal/wire"
 )
 
 // TestRest: quick looks keep their pace, slow ones leave nine tenths of the time, and none leads to a long silence.
@@ -49,5 +52,28 @@ func TestTurnOver(t *testing.T) {
 		if got := w.over(c.screen); got != c.over {
 			t.Errorf("%s: over %v", name, got)
 		}
+	}
+}
+
+// TestSleepWaitsForTheAnswer: Claude is not ended before the answer of a Turn whose end it reported is written down, however
+// late that is.
+func TestSleepWaitsForTheAnswer(t *testing.T) {
+	s := testSession(t, wire.DesiredSession{})
+	id := claudehub.NewClaudeID()
+	must(t, s.learn(t.Context(), func(l *Local) { l.ClaudeID = id }))
+	path := filepath.Join(s.volume("config"), "projects", "-workspace", id+".jsonl")
+	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	const before = `{"type":"user"}` + "\n" + `{"type":"assistant"}` + "\n"
+	must(t, os.WriteFile(path, []byte(before), 0o600))
+	s.turnBegan()
+	s.turnEndedAt, s.turnTold = time.Now().Add(-2*flushTime), true
+	written := make(chan error, 1)
+	time.AfterFunc(4*flushLook, func() { written <- os.WriteFile(path, []byte(before+before), 0o600) })
+	s.awaitWritten(t.Context())
+	select {
+	case err := <-written:
+		must(t, err)
+	default:
+		t.Error("it did not wait")
 	}
 }
