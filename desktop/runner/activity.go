@@ -14,8 +14,10 @@ import (
 type activity struct {
 	is    claudehub.Activity
 	doing string
-	// turn is when the running Turn began; zero between Turns.
+	// turn is when the running Turn was heard of, by our clock; zero between Turns.
 	turn time.Time
+	// worked is set once the screen has shown the Turn at work.
+	worked bool
 	// prompt is the text that began it.
 	prompt string
 }
@@ -31,7 +33,7 @@ type outcome struct {
 func (a *activity) report(e mod.Event) outcome {
 	switch e.Name {
 	case "UserPromptSubmit":
-		*a = activity{is: claudehub.Busy, doing: "Thinking", turn: e.At, prompt: e.Prompt}
+		*a = activity{is: claudehub.Busy, doing: "Thinking", turn: time.Now(), prompt: e.Prompt}
 		return outcome{began: true}
 	case "PreToolUse":
 		a.is, a.doing = claudehub.Busy, oneLine(e.Tool+": "+e.Message)

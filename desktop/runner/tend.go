@@ -31,9 +31,6 @@ type tending struct {
 	seat *seat
 	act  activity
 	ill  time.Time // since when the Sandbox gives no sign of life; zero while it does
-	turn time.Time // when the Turn that runs was heard of, by our clock
-
-	worked bool // the screen has shown the Turn at work
 
 	alarmed bool      // the person was told that memory is short
 	asked   time.Time // when Claude's own memory was looked at
@@ -129,9 +126,9 @@ func rest(pause, took, most time.Duration) time.Duration {
 // work since the report of the beginning, or does not say how it ended, the screen may just be behind, as in a Sandbox
 // on a busy machine: a report is waited for.
 func (t *tending) over(screen claude.Screen) bool {
-	rested := min(t.seat.quietFor(), time.Since(t.turn))
+	rested := min(t.seat.quietFor(), time.Since(t.act.turn))
 	stopped := screen.Stopped || !screen.InputEmpty && sameText(screen.Input, t.act.prompt)
-	if t.act.turn.IsZero() || t.worked && stopped {
+	if t.act.turn.IsZero() || t.act.worked && stopped {
 		return rested > quietTime
 	}
 	return rested > silentTime
@@ -154,11 +151,7 @@ func (t *tending) look(ctx context.Context) error {
 	if err := t.checkIfDue(ctx); err != nil {
 		return err
 	}
-	before := t.act.turn
 	t.s.readReports(ctx, &t.act, maxAtOnce)
-	if !t.act.turn.Equal(before) {
-		t.turn, t.worked = time.Now(), false
-	}
 	dead, well, err := t.health(ctx)
 	switch {
 	case err != nil || !well:
@@ -167,7 +160,7 @@ func (t *tending) look(ctx context.Context) error {
 		return t.revive(ctx, "Claude Code had ended; its conversation was resumed.")
 	}
 	screen := t.screen(ctx)
-	t.worked = t.worked || screen.Kind == claude.ScreenBusy || screen.Kind == claude.ScreenAsking
+	t.act.worked = t.act.worked || screen.Kind == claude.ScreenBusy || screen.Kind == claude.ScreenAsking
 	if screen.Kind == claude.ScreenUnknown && screen.Box && t.seat.quietFor() > restTime {
 		screen.AtPrompt = true
 	}

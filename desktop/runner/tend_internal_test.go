@@ -45,9 +45,13 @@ func TestTurnOver(t *testing.T) {
 		"the report is lost":                     {idle, true, 31 * time.Second, time.Minute, true},
 		"not begun on the screen":                {idle, false, time.Hour, 10 * time.Second, false},
 		"never seen to begin":                    {idle, false, time.Hour, 31 * time.Second, true},
-		"begun under a Runner before, and ended": {idle, false, 31 * time.Second, 1 << 62, true},
+		"begun under a Runner before, and ended": {idle, false, 31 * time.Second, time.Hour, true},
+		"between Turns":                          {idle, false, 1200 * ms, 0, true},
 	} {
-		w := &tending{seat: &seat{}, worked: c.worked, turn: time.Now().Add(-c.turn), act: activity{is: claudehub.Busy, turn: time.Now(), prompt: "ask"}}
+		w := &tending{seat: &seat{}, act: activity{is: claudehub.Busy, worked: c.worked, prompt: "ask"}}
+		if c.turn > 0 {
+			w.act.turn = time.Now().Add(-c.turn)
+		}
 		w.seat.output.Store(time.Now().Add(-c.quiet).UnixNano())
 		if got := w.over(c.screen); got != c.over {
 			t.Errorf("%s: over %v", name, got)
