@@ -18,6 +18,8 @@ type activity struct {
 	turn time.Time
 	// worked is set once the screen has shown the Turn at work.
 	worked bool
+	// prompting is since when the screen has been at the prompt without a break, as looks saw it; zero while it is not.
+	prompting time.Time
 	// prompt is the text that began it.
 	prompt string
 }

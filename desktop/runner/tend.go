@@ -126,12 +126,12 @@ func rest(pause, took, most time.Duration) time.Duration {
 // work since the report of the beginning, or does not say how it ended, the screen may just be behind, as in a Sandbox
 // on a busy machine: a report is waited for.
 func (t *tending) over(screen claude.Screen) bool {
-	rested := min(t.seat.quietFor(), time.Since(t.act.turn))
+	rested := min(t.seat.quietFor(), time.Since(t.act.turn)) > quietTime
 	stopped := screen.Stopped || !screen.InputEmpty && sameText(screen.Input, t.act.prompt)
 	if t.act.turn.IsZero() || t.act.worked && stopped {
-		return rested > quietTime
+		return rested
 	}
-	return rested > silentTime
+	return rested && time.Since(t.act.prompting) > silentTime
 }
 
 // pace is how long until the next look.
@@ -152,6 +152,8 @@ func (t *tending) look(ctx context.Context) error {
 		return err
 	}
 	t.s.readReports(ctx, &t.act, maxAtOnce)
+	// Noted at once: who tends after this one may be cut off here goes on from it, and the report is gone.
+	t.s.see(ctx, func(o *claudehub.Observed) { o.Activity, o.Doing = t.act.is, t.act.doing })
 	dead, well, err := t.health(ctx)
 	switch {
 	case err != nil || !well:
@@ -163,6 +165,12 @@ func (t *tending) look(ctx context.Context) error {
 	t.act.worked = t.act.worked || screen.Kind == claude.ScreenBusy || screen.Kind == claude.ScreenAsking
 	if screen.Kind == claude.ScreenUnknown && screen.Box && t.seat.quietFor() > restTime {
 		screen.AtPrompt = true
+	}
+	switch {
+	case !screen.AtPrompt:
+		t.act.prompting = time.Time{}
+	case t.act.prompting.IsZero():
+		t.act.prompting = time.Now()
 	}
 	if screen.AtPrompt && t.act.is != claudehub.Ready && t.over(screen) {
 		if t.act.screenIdle().ended {

@@ -34,23 +34,25 @@ func TestTurnOver(t *testing.T) {
 		screen      claude.Screen
 		worked      bool
 		quiet, turn time.Duration
+		prompting   time.Duration
 		over        bool
 	}{
-		"stopped":                                {stopped, true, 1200 * ms, time.Minute, true},
-		"stopped, and the screen moves":          {stopped, true, 300 * ms, time.Minute, false},
-		"back in the box":                        {restored, true, 1200 * ms, time.Minute, true},
-		"not out of the box yet":                 {restored, false, 5 * time.Second, 5 * time.Second, false},
-		"another's end still stands there":       {stopped, false, 5 * time.Second, 5 * time.Second, false},
-		"ended, and the report is on its way":    {idle, true, 10 * time.Second, time.Minute, false},
-		"the report is lost":                     {idle, true, 31 * time.Second, time.Minute, true},
-		"not begun on the screen":                {idle, false, time.Hour, 10 * time.Second, false},
-		"never seen to begin":                    {idle, false, time.Hour, 31 * time.Second, true},
-		"begun under a Runner before, and ended": {idle, false, 31 * time.Second, time.Hour, true},
-		"between Turns":                          {idle, false, 1200 * ms, 0, true},
+		"stopped":                                {stopped, true, 1200 * ms, time.Minute, 0, true},
+		"stopped, and the screen moves":          {stopped, true, 300 * ms, time.Minute, 0, false},
+		"back in the box":                        {restored, true, 1200 * ms, time.Minute, 0, true},
+		"not out of the box yet":                 {restored, false, 5 * time.Second, 5 * time.Second, 5 * time.Second, false},
+		"another's end still stands there":       {stopped, false, 5 * time.Second, 5 * time.Second, 5 * time.Second, false},
+		"ended, and the report is on its way":    {idle, true, 10 * time.Second, time.Minute, 10 * time.Second, false},
+		"the report is lost":                     {idle, true, 2 * time.Second, time.Minute, 31 * time.Second, true},
+		"not begun on the screen":                {idle, false, time.Hour, 10 * time.Second, 10 * time.Second, false},
+		"never seen to begin":                    {idle, false, time.Hour, 31 * time.Second, 31 * time.Second, true},
+		"begun under a Runner before, and ended": {idle, false, 31 * time.Second, time.Hour, 31 * time.Second, true},
+		"between Turns":                          {idle, false, 1200 * ms, 0, 0, true},
 	} {
 		w := &tending{seat: &seat{}, act: activity{is: claudehub.Busy, worked: c.worked, prompt: "ask"}}
 		if c.turn > 0 {
 			w.act.turn = time.Now().Add(-c.turn)
+			w.act.prompting = time.Now().Add(-c.prompting)
 		}
 		w.seat.output.Store(time.Now().Add(-c.quiet).UnixNano())
 		if got := w.over(c.screen); got != c.over {
