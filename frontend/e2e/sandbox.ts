@@ -8,8 +8,8 @@ export type Part = 'claude' | 'tmux' | 'sandbox';
 const patterns = { claude: '^/opt/claude-hub/claude', tmux: '^tmux .*new-session' };
 
 /** How msb's own calls find the VMs of a rig. */
-function msb(rig: Rig, args: string): string {
-  return `MSB_HOME=${quote(`${rig.runnerDir}/vm/m`)} msb ${args}`;
+export function msb(rig: Rig, args: string): string {
+  return `MSB_HOME=${quote(`${rig.runnerDir}/vm/m`)} TMPDIR=${quote(`${rig.runnerDir}/vm/tmp`)} msb ${args}`;
 }
 
 /** The name that msb has for a Session's VM. */
