@@ -76,6 +76,19 @@ func (all *records) describe(info sandbox.ImageInfo) claudehub.StorageItem {
 	return item
 }
 
+// sessions counts those that are made of an Image, or of one that lies on it.
+func sessions(images []sandbox.ImageInfo, img sandbox.Image, inUse func(sandbox.Image) int) (n int) {
+	if inUse == nil {
+		return 0
+	}
+	for _, info := range images {
+		if info.Image == img || info.On == img {
+			n += inUse(info.Image)
+		}
+	}
+	return n
+}
+
 // Storage tells what Images and kept Sandboxes take, the largest first. inUse tells how many Sessions are made of an
 // Image; nil is none.
 func (b *Builder) Storage(ctx context.Context, inUse func(sandbox.Image) int) ([]claudehub.StorageItem, error) {
@@ -90,9 +103,7 @@ func (b *Builder) Storage(ctx context.Context, inUse func(sandbox.Image) int) ([
 				continue
 			}
 			item := all.describe(info)
-			if inUse != nil {
-				item.Sessions = inUse(info.Image)
-			}
+			item.Sessions = sessions(images, info.Image, inUse)
 			items = append(items, item)
 		}
 	})
@@ -163,23 +174,28 @@ func (b *Builder) removeImages(ctx context.Context, gone func(*records, sandbox.
 		return 0, fmt.Errorf("list images: %w", err)
 	}
 	var chosen []sandbox.ImageInfo
+	needed := map[sandbox.Image]bool{} // something that stays lies on it
 	b.state.read(func(all *records) {
 		for _, info := range images {
 			if ours(info.Image) && gone(all, info) {
 				chosen = append(chosen, info)
+			} else {
+				needed[info.On] = true
 			}
 		}
 	})
 	var errs []error
 	removed := map[sandbox.Image]bool{}
-	slices.Reverse(chosen) // those that were made of others first
+	slices.SortStableFunc(chosen, func(x, y sandbox.ImageInfo) int { return cmp.Compare(y.On, x.On) }) // what lies on others first
 	for _, info := range chosen {
-		err := b.o.Backend.RemoveImage(ctx, info.Image)
-		if claudehub.CodeOf(err) == claudehub.Conflict {
+		if needed[info.Image] {
 			continue
 		}
-		if err != nil {
-			errs = append(errs, err)
+		if err := b.o.Backend.RemoveImage(ctx, info.Image); err != nil {
+			needed[info.On] = true
+			if claudehub.CodeOf(err) != claudehub.Conflict {
+				errs = append(errs, err)
+			}
 			continue
 		}
 		removed[info.Image] = true

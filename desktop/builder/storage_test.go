@@ -3,6 +3,7 @@
 package builder_test
 
 import (
+	"context"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -122,6 +123,54 @@ func TestStorageAndReclaim(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	y.must(free2(free))
+}
+
+// layered tells of a Backend's Images that those of Environments lie on the base, as microVMs' disks do.
+type layered struct{ sandbox.Backend }
+
+func (l layered) Images(ctx context.Context) ([]sandbox.ImageInfo, error) {
+	infos, err := l.Backend.Images(ctx)
+	for i := range infos {
+		if i > 0 {
+			infos[i].On = infos[0].Image
+		}
+	}
+	return infos, err
+}
+
+// TestABaseStaysUnderWhatLiesOnIt: removing it would give nothing back, and the next build would have to fetch it again.
+func TestABaseStaysUnderWhatLiesOnIt(t *testing.T) {
+	y := newYard(t, func(o *builder.Options) { o.Backend = layered{o.Backend} })
+	one, _ := request(recipe("echo one"))
+	two, _ := request(recipe("echo two"))
+	kept, gone := y.must(one), y.must(two)
+	inUse := func(i sandbox.Image) int {
+		if i == kept {
+			return 3
+		}
+		return 0
+	}
+	items, err := y.Storage(soon(t), inUse)
+	if err != nil || len(items) != 3 {
+		t.Fatalf("%+v, %v", items, err)
+	}
+	base := slices.IndexFunc(items, func(i claudehub.StorageItem) bool { return i.Kind == builder.KindBase })
+	if items[base].Sessions != 3 {
+		t.Errorf("%+v", items[base])
+	}
+	all := []string{builder.KindBase, builder.KindImage}
+	if freed, err := y.Reclaim(soon(t), all, inUse); err != nil || freed <= 0 || freed >= items[base].Bytes {
+		t.Errorf("%d of %d, %v", freed, items[base].Bytes, err)
+	}
+	if got := y.images(); len(got) != 2 || slices.Contains(got, gone) {
+		t.Errorf("left: %v", got)
+	}
+	if freed, err := y.Reclaim(soon(t), all, nil); err != nil || freed < items[base].Bytes {
+		t.Errorf("%d of %d, %v", freed, items[base].Bytes, err)
+	}
+	if got := y.images(); len(got) != 0 {
+		t.Errorf("left: %v", got)
+	}
 }
 
 func free2(r builder.Request) builder.Request {

@@ -159,6 +159,8 @@ type ImageInfo struct {
 	Image   Image
 	Bytes   int64 // on this machine's disk, shared parts counted once, with the oldest
 	Created time.Time
+	// On is the Image that this one lies on; "" is none. While this one is there, removing that gives nothing back.
+	On Image
 }
 
 // Images is what a Backend holds to start Sandboxes from.

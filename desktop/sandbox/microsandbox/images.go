@@ -211,7 +211,7 @@ func (b *Backend) Images(context.Context) ([]sandbox.ImageInfo, error) {
 	for _, r := range records {
 		info := sandbox.ImageInfo{Image: r.Image, Created: r.Created}
 		if r.Kind == committed {
-			info.Bytes = allocated(b.snapshot(r.Image))
+			info.Bytes, info.On = allocated(b.snapshot(r.Image)), r.Base
 			r = all[r.Base]
 		}
 		if r.Layer != "" && (r.Image == info.Image || r.Forgotten) {

@@ -39,7 +39,7 @@ func TestRigImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	infos, err := b.Images(long(t))
-	if err != nil || len(infos) != 2 || infos[0].Image != base || infos[1].Image != "env-1" || infos[0].Bytes < 50<<20 || infos[1].Bytes < 5<<20 || infos[1].Bytes > 80<<20 {
+	if err != nil || len(infos) != 2 || infos[0].Image != base || infos[1].Image != "env-1" || infos[1].On != base || infos[0].Bytes < 50<<20 || infos[1].Bytes < 5<<20 || infos[1].Bytes > 80<<20 {
 		t.Errorf("%+v, %v", infos, err)
 	}
 	t.Logf("%+v", infos)

@@ -113,6 +113,9 @@ func TestRigKilledMidCreate(t *testing.T) {
 
 // TestRigRunnerGone: a Sandbox outlives the process that started it, and the next one works with it.
 func TestRigRunnerGone(t *testing.T) {
+	if workspace := os.Getenv("HUB_TEST_RUNNER"); workspace != "" { // see below
+		startAndStay(t, workspace)
+	}
 	b := rig(t)
 	spec := small(t, "orphan")
 	t.Cleanup(func() { _ = b.Remove(long(t), spec.ID) })
@@ -120,7 +123,7 @@ func TestRigRunnerGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "-test.run=^TestRigRunnerOfItsOwn$", "-test.v")
+	cmd := exec.Command(self, "-test.run=^TestRigRunnerGone$", "-test.v")
 	cmd.Env = append(os.Environ(), "CLAUDE_HUB_RIG_STATE="+shared.dir, "HUB_TEST_RUNNER="+spec.Mounts[0].Host)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -151,11 +154,8 @@ func TestRigRunnerGone(t *testing.T) {
 	t.Logf("the next one's first command took %v", time.Since(began).Round(time.Millisecond))
 }
 
-func TestRigRunnerOfItsOwn(t *testing.T) {
-	workspace := os.Getenv("HUB_TEST_RUNNER")
-	if workspace == "" {
-		t.Skip("TestRigRunnerGone runs this in a process of its own")
-	}
+// startAndStay is the process that starts a Sandbox and works in it, until it is killed.
+func startAndStay(t *testing.T, workspace string) {
 	b := rig(t)
 	spec := small(t, "orphan")
 	spec.Mounts[0].Host = workspace

@@ -21,9 +21,26 @@ const leftAlone = time.Hour
 func (b *Backend) Reclaim(ctx context.Context) (freed int64, err error) {
 	ctx, cancel := b.within(ctx, copyTimeout)
 	defer cancel()
-	before := allocated(b.state)
-	err = errors.Join(b.reclaimBoxes(ctx), b.reclaimVMs(ctx), b.reclaimSnapshots(ctx), b.reclaimImages(ctx), b.reclaimFiles())
-	return max(0, before-allocated(b.state)), sentence(ctx, err, "Not everything could be reclaimed")
+	var t tally
+	err = errors.Join(b.reclaimBoxes(ctx, &t), b.reclaimVMs(ctx, &t), b.reclaimSnapshots(ctx, &t), b.reclaimImages(ctx, &t), b.reclaimFiles(&t))
+	return t.freed, sentence(ctx, err, "Not everything could be reclaimed")
+}
+
+// tally counts what was given back, place by place: elsewhere VMs run meanwhile, and write.
+type tally struct{ freed int64 }
+
+// of counts what remove takes out of some folders or files.
+func (t *tally) of(remove func() error, places ...string) error {
+	taken := func() (n int64) {
+		for _, p := range places {
+			n += allocated(p)
+		}
+		return n
+	}
+	before := taken()
+	err := remove()
+	t.freed += max(0, before-taken())
+	return err
 }
 
 // alone runs f while it is the only one that changes this thing; not at all when somebody else is at it.
@@ -38,7 +55,7 @@ func (b *Backend) alone(name string, f func() error) error {
 }
 
 // reclaimBoxes removes Sandboxes that were never made to the end, and by now will not be.
-func (b *Backend) reclaimBoxes(ctx context.Context) error {
+func (b *Backend) reclaimBoxes(ctx context.Context, t *tally) error {
 	entries, err := os.ReadDir(filepath.Join(b.state, "box"))
 	if err != nil {
 		return fmt.Errorf("list sandboxes: %w", err)
@@ -57,14 +74,16 @@ func (b *Backend) reclaimBoxes(ctx context.Context) error {
 			if pid, err := b.pid(id); err != nil || pid != 0 {
 				return err // it is on the list, for somebody to stop
 			}
-			return errors.Join(b.discard(ctx, id), b.closeDoor(id), os.RemoveAll(b.box(id).dir))
+			return t.of(func() error {
+				return errors.Join(b.discard(ctx, id), b.closeDoor(id), os.RemoveAll(b.box(id).dir))
+			}, b.disk(id), b.box(id).dir)
 		}))
 	}
 	return errors.Join(errs...)
 }
 
 // reclaimVMs removes what msb keeps of VMs that are nobody's Sandbox.
-func (b *Backend) reclaimVMs(ctx context.Context) error {
+func (b *Backend) reclaimVMs(ctx context.Context, t *tally) error {
 	entries, err := os.ReadDir(filepath.Join(b.home(), "sandboxes"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("list VMs: %w", err)
@@ -82,14 +101,14 @@ func (b *Backend) reclaimVMs(ctx context.Context) error {
 			if pid, err := b.pid(id); err != nil || pid != 0 {
 				return err
 			}
-			return b.discard(ctx, id)
+			return t.of(func() error { return b.discard(ctx, id) }, b.disk(id))
 		}))
 	}
 	return errors.Join(errs...)
 }
 
 // reclaimSnapshots removes those of a Commit that did not come to its end.
-func (b *Backend) reclaimSnapshots(ctx context.Context) error {
+func (b *Backend) reclaimSnapshots(ctx context.Context, t *tally) error {
 	entries, err := os.ReadDir(filepath.Join(b.home(), "snapshots"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("list snapshots: %w", err)
@@ -99,21 +118,21 @@ func (b *Backend) reclaimSnapshots(ctx context.Context) error {
 		name := sandbox.Image(e.Name())
 		if checkImage(name) != nil {
 			// msb works in such a one for a moment, and a killed msb leaves it.
-			errs = append(errs, removeOld(filepath.Join(b.home(), "snapshots", e.Name())))
+			errs = append(errs, t.removeOld(filepath.Join(b.home(), "snapshots", e.Name())))
 			continue
 		}
 		errs = append(errs, b.alone(".image-"+string(name), func() error {
 			if r, err := b.loadImage(name); err != nil || r != nil {
 				return err
 			}
-			return b.dropImage(ctx, imageRecord{Image: name, Kind: committed})
+			return t.of(func() error { return b.dropImage(ctx, imageRecord{Image: name, Kind: committed}) }, b.snapshot(name))
 		}))
 	}
 	return errors.Join(errs...)
 }
 
 // reclaimImages removes images of msb's cache that no record names.
-func (b *Backend) reclaimImages(ctx context.Context) error {
+func (b *Backend) reclaimImages(ctx context.Context, t *tally) error {
 	out, err := b.msb(ctx, call{args: []string{"image", "ls", "--format", "json"}})
 	if err != nil {
 		return err
@@ -135,30 +154,32 @@ func (b *Backend) reclaimImages(ctx context.Context) error {
 			if r, err := b.loadImage(sandbox.Image(name)); err != nil || r != nil {
 				return err
 			}
-			return b.dropImage(ctx, imageRecord{Image: sandbox.Image(name), Kind: imported})
+			return t.of(func() error {
+				return b.dropImage(ctx, imageRecord{Image: sandbox.Image(name), Kind: imported})
+			}, filepath.Join(b.home(), "cache"))
 		}))
 	}
 	return errors.Join(errs...)
 }
 
 // reclaimFiles removes temporary files: ours, and those of an msb that was killed.
-func (b *Backend) reclaimFiles() error {
+func (b *Backend) reclaimFiles(t *tally) error {
 	var errs []error
 	for _, pattern := range []string{"tmp/*", ".guest-*", "image/.record-*", "box/*/.record-*", "m/cache/tmp/*"} {
 		found, _ := filepath.Glob(filepath.Join(b.state, pattern)) // the patterns are good
 		for _, path := range found {
-			errs = append(errs, removeOld(path))
+			errs = append(errs, t.removeOld(path))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func removeOld(path string) error {
+func (t *tally) removeOld(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil || time.Since(info.ModTime()) < leftAlone {
 		return nil //nolint:nilerr // it is gone, or in use
 	}
-	if err := os.RemoveAll(path); err != nil {
+	if err := t.of(func() error { return os.RemoveAll(path) }, path); err != nil {
 		return fmt.Errorf("remove what was left: %w", err)
 	}
 	return nil

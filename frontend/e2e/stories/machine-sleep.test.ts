@@ -40,6 +40,8 @@ test.runIf(place.backend === 'microsandbox')('machine-sleep', async () => {
   );
   expect(checked.observed.checks.map((c) => c.name).sort()).toEqual(['agent', 'claude', 'clock', 'network', 'tmux']);
   for (const c of checked.observed.checks) expect(['ok', 'repaired'], `${c.name}: ${c.detail}`).toContain(c.state);
+  await me.page.getByRole('button', { name: 'Details' }).click();
+  await me.page.getByTestId('checks').waitFor();
   await me.shot('checked');
 
   await api.ready(id, 120);

@@ -32,6 +32,8 @@ test('reclaim', async () => {
 
   // What a Session takes is on its figures.
   await api.observe(gone, 'measured', (s) => s.observed.figures.disk >= size, 120);
+  await me.page.getByRole('button', { name: 'Details' }).click();
+  await me.page.getByTestId('figures').waitFor();
   await me.shot('figures');
 
   // Archived it keeps its files; deleting is refused before, and gives the space back.

@@ -1,10 +1,12 @@
 // How long a wake takes to Claude's prompt, over the same by hand: msb starts the same VM, tmux is started in it, and in that
 // the same Claude Code with the same arguments and variables. On an emulated machine only the ratio means anything.
 import { test } from 'vitest';
+import type { Prompt } from '../../src/api/types';
 import { recipe } from '../api';
 import { place, there } from '../place';
 import { msb, vmName } from '../sandbox';
 import { story } from '../story';
+import { eventually } from '../wait';
 
 const { rig, person } = story('wake-by-hand');
 const rounds = 3;
@@ -13,7 +15,7 @@ const rounds = 3;
 const keep = `cd /workspace && p=$(pgrep -of '^/opt/claude-hub/claude') && cat /proc/$p/environ /proc/$p/cmdline >start`;
 
 /** Starts the same, and ends when the prompt stands below the conversation. */
-const start = `tmux -S /tmp/by-hand -f /dev/null new-session -d -x 120 -y 40 'xargs -0 -o -a /workspace/start env -i'
+const start = `tmux -S /tmp/by-hand -f /dev/null new-session -d -x 120 -y 40 -c /workspace 'xargs -0 -o -a /workspace/start env -i'
   while sleep 0.125; do
     case $(tmux -S /tmp/by-hand capture-pane -p) in *'something to resume'*'bypass permissions'*) exit 0 ;; esac
   done`;
@@ -22,7 +24,12 @@ test.runIf(place.backend === 'microsandbox')('wake-by-hand', async () => {
   const { api } = await person();
   const environment = await api.environment('Small', recipe());
   const id = await api.start('Wakes and sleeps', { environment, prompt: 'something to resume' });
-  await api.ready(id, 300);
+  await eventually(
+    'the first Turn to be over',
+    async () => (await api.items<Prompt>(`/sessions/${id}/prompts`)).every((p) => p.state === 'done'),
+    300,
+  );
+  await api.ready(id);
   const sleep = async () => {
     await api.act(id, 'sleep');
     await api.observe(id, 'asleep', (s) => s.observed.phase === 'asleep', 120);
