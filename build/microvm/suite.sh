@@ -42,7 +42,7 @@ components() {
   cp bin/claude-hub-guest "$tests/"
   $machine put "$run" "$tests" /srv/microsandbox
   $machine sh "$run" 'cd /srv/microsandbox && CLAUDE_HUB_MICROVM=1 CLAUDE_HUB_BASE_TAR=/opt/base/rootfs.tar CLAUDE_HUB_PATIENCE=20 \
-    timeout 1200 ./microsandbox.test -test.v -test.timeout 19m' </dev/null | tee "$run/components.log" || rc=$?
+    timeout 2700 ./microsandbox.test -test.v -test.timeout 44m' </dev/null | tee "$run/components.log" || rc=$?
   while read -r verdict name; do # what is skipped here is run nowhere
     [ "$verdict" = PASS: ] && count "$name" 0 || count "$name" 1
   done < <(sed -nE 's/^--- (PASS:|FAIL:|SKIP:) ([^ ]+).*/\1 \2/p' "$run/components.log")
