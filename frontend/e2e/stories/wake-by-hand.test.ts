@@ -16,7 +16,7 @@ const keep = `cd /workspace && p=$(pgrep -of '^/opt/claude-hub/claude') && cat /
 
 /** Starts the same, and ends when the prompt stands below the conversation. */
 const start = `tmux -S /tmp/by-hand -f /dev/null new-session -d -x 120 -y 40 -c /workspace 'xargs -0 -o -a /workspace/start env -i'
-  while sleep 0.125; do
+  while sleep 1; do # a look takes of what Claude starts with
     case $(tmux -S /tmp/by-hand capture-pane -p) in *'something to resume'*'bypass permissions'*) exit 0 ;; esac
   done`;
 
