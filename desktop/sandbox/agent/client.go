@@ -163,15 +163,17 @@ func (c *Conn) Ping(ctx context.Context) error {
 	})
 }
 
-// AwaitEnd returns nil once the agent has hung up, which after Shutdown means that every process has ended.
+// AwaitEnd returns nil once the agent has said, after Shutdown, that every process has ended. One that hangs up without a
+// word may have been killed.
 func (c *Conn) AwaitEnd(ctx context.Context) error {
 	return c.bounded(ctx, func() error {
 		for {
-			if _, err := c.frames.next(); err != nil {
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-				return nil // however it ended, it has
+			f, err := c.frames.next()
+			if err != nil {
+				return fmt.Errorf("await end: %w", err)
+			}
+			if f.kind == typeShutdown {
+				return nil
 			}
 		}
 	})

@@ -215,6 +215,32 @@ func TestALostConnectionIsNotAnExit(t *testing.T) {
 	}
 }
 
+// TestALostConnectionIsNotAnEnd: of an agent that was killed nobody knows whether its disk is written.
+func TestALostConnectionIsNotAnEnd(t *testing.T) {
+	for _, says := range []bool{true, false} {
+		near, far := dialFarEnd(t)
+		go func() {
+			far.greet()
+			m := far.receive()
+			if says && m.kind == "core.shutdown" {
+				far.send(m.id, 1, "core.shutdown", map[string]any{})
+			}
+			far.conn.Close()
+		}()
+		c, err := agent.Greet(soon(t), near)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Shutdown(soon(t)); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.AwaitEnd(soon(t)); (err == nil) != says {
+			t.Errorf("it says so: %v; got %v", says, err)
+		}
+		c.Close()
+	}
+}
+
 // TestSignalGivesUp: a far end that reads nothing must not hold a signal for ever, nor Close.
 func TestSignalGivesUp(t *testing.T) {
 	near, far := dialFarEnd(t)

@@ -46,7 +46,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	var conns sync.WaitGroup
 	defer conns.Wait()
 	defer context.AfterFunc(ctx, func() { ln.Close() })()
-	shutdown := make(chan struct{}, 1)
+	shutdown := make(chan func(), 1)
 	go s.endWhenAsked(ctx, cancel, shutdown)
 	slots := make(chan struct{}, maxConns)
 	for {
@@ -74,7 +74,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	}
 }
 
-func (s *Server) client(conn net.Conn, shutdown chan<- struct{}, used func()) *client {
+func (s *Server) client(conn net.Conn, shutdown chan<- func(), used func()) *client {
 	return &client{server: s, conn: conn, execs: map[uint32]*exec{}, streams: map[uint32]*stream{}, shutdown: shutdown, used: used}
 }
 
@@ -91,7 +91,7 @@ func (s *Server) Call(ctx context.Context, dial func(context.Context) (net.Conn,
 	defer cancel()
 	var conns sync.WaitGroup
 	defer conns.Wait()
-	shutdown := make(chan struct{}, 1)
+	shutdown := make(chan func(), 1)
 	go s.endWhenAsked(ctx, cancel, shutdown)
 	slots := make(chan struct{}, maxConns)
 	waiting := make(chan struct{}, spare)
@@ -126,22 +126,28 @@ func (s *Server) Call(ctx context.Context, dial func(context.Context) (net.Conn,
 	}
 }
 
-// endWhenAsked tells every process of the Sandbox to end, and ends the server when none is left.
-func (s *Server) endWhenAsked(ctx context.Context, cancel func(), asked <-chan struct{}) {
+// endWhenAsked tells every process of the Sandbox to end. When none is left, it says so to who asked, and ends the server.
+func (s *Server) endWhenAsked(ctx context.Context, cancel func(), asked <-chan func()) {
+	var say func()
 	select {
 	case <-ctx.Done():
 		return
-	case <-asked:
+	case say = <-asked:
 	}
-	if s.End != nil {
+	switch {
+	case s.End != nil:
 		s.End(ctx)
-		cancel()
-		return
+	case os.Getpid() == 1: // elsewhere -1 would mean everyone on this machine
+		endAll(ctx)
 	}
-	if os.Getpid() != 1 {
-		cancel() // not in a Sandbox: -1 would mean everyone on this machine
-		return
+	if ctx.Err() == nil {
+		say()
 	}
+	cancel()
+}
+
+// endAll is how PID 1 ends every other process.
+func endAll(ctx context.Context) {
 	// A hang-up too, since an interactive shell does not end of SIGTERM; and on, for whatever was stopped.
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGCONT} {
 		_ = syscall.Kill(-1, sig)
@@ -155,14 +161,13 @@ func (s *Server) endWhenAsked(ctx context.Context, cancel func(), asked <-chan s
 		case <-tick.C:
 		}
 	}
-	cancel()
 }
 
 // client is one connection as the server sees it.
 type client struct {
 	server   *Server
 	conn     net.Conn
-	shutdown chan<- struct{}
+	shutdown chan<- func() // takes how to say that all have ended
 
 	writing sync.Mutex // held over a write to conn, and nothing else
 
@@ -213,7 +218,7 @@ func (c *client) handle(ctx context.Context, f frame) error {
 		return c.send(f.id, flagTerminal, typePong, nothing{})
 	case typeShutdown:
 		select {
-		case c.shutdown <- struct{}{}:
+		case c.shutdown <- func() { c.sayEnded(f.id) }:
 		default: // asked already
 		}
 		return nil
@@ -253,6 +258,12 @@ func (c *client) handle(ctx context.Context, f frame) error {
 		return c.send(f.id, 0, typeError, wrong{Kind: "invalid_payload", Message: err.Error()})
 	}
 	return nil
+}
+
+// sayEnded answers a shutdown. The server ends next, so a client that does not read is not waited for.
+func (c *client) sayEnded(id uint32) {
+	_ = c.conn.SetWriteDeadline(time.Now().Add(time.Second))
+	_ = c.send(id, flagTerminal, typeShutdown, nothing{}) // it may have gone
 }
 
 func (c *client) send(id uint32, flags uint8, kind string, payload any) error {

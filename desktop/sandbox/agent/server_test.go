@@ -447,6 +447,9 @@ func TestShutdownEndsTheServer(t *testing.T) {
 	if err := c.Shutdown(soon(t)); err != nil {
 		t.Fatal(err)
 	}
+	if err := c.AwaitEnd(soon(t)); err != nil {
+		t.Errorf("it did not say that all have ended: %v", err)
+	}
 	for ctx := soon(t); ; {
 		again, err := agent.Dial(ctx, socket)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"syscall"
 	"time"
 
 	"claude-hub/desktop/sandbox"
@@ -61,24 +62,52 @@ func (b *Backend) stop(ctx context.Context, id sandbox.ID, grace time.Duration) 
 	if pid == 0 {
 		return b.rest(id)
 	}
-	if grace > 0 {
-		b.askToEnd(ctx, id, grace)
+	if grace > 0 && b.askToEnd(ctx, id, grace) == nil {
+		// Nothing runs there any more, and the disk is written. "msb stop" would give the guest's system two more seconds for it.
+		err = b.terminate(ctx, id, pid)
+	} else {
+		err = b.shutDown(ctx, id)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	// What is left is the guest's own system, whose disk is written before it ends. One that does not answer has nothing to say.
-	if state, err := b.ask(ctx, id); err == nil && state == sandbox.Running {
-		seconds := strconv.Itoa(int(b.times(flush).Seconds()))
-		_, err = b.msb(ctx, call{args: []string{"stop", "-t", seconds, b.vm(id)}, timeout: callTimeout + flush})
-		if err != nil && ctx.Err() == nil {
-			b.log.Warn("a VM is ended by force", "sandbox", id, "error", err)
-		}
+	if err != nil {
+		b.log.Warn("a VM is ended by force", "sandbox", id, "error", err)
 	}
 	if err := b.kill(ctx, id); err != nil {
 		return err
 	}
 	return b.rest(id)
+}
+
+// shutDown has msb tell the guest's own system to end what runs and to write its disk. One that does not answer has
+// nothing to say.
+func (b *Backend) shutDown(ctx context.Context, id sandbox.ID) error {
+	state, err := b.ask(ctx, id)
+	if err != nil || state != sandbox.Running {
+		return err
+	}
+	seconds := strconv.Itoa(int(b.times(flush).Seconds()))
+	_, err = b.msb(ctx, call{args: []string{"stop", "-t", seconds, b.vm(id)}, timeout: callTimeout + flush})
+	return err
+}
+
+// terminate ends a VM's process as msb does itself once the guest's time is over: told to, it stops the VM and notes that it
+// was stopped (seen with msb 0.6.18).
+func (b *Backend) terminate(ctx context.Context, id sandbox.ID, pid int) error {
+	ctx, cancel := context.WithTimeout(ctx, b.times(flush))
+	defer cancel()
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("terminate VM: %w", err)
+	}
+	for b.is(id, pid) {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("terminate VM: process %d has not ended: %w", pid, context.Cause(ctx))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return nil
 }
 
 // rest clears away what only a running VM needs.
@@ -108,17 +137,18 @@ func (b *Backend) rest(id sandbox.ID) error {
 	return nil
 }
 
-// askToEnd asks every process in the Sandbox to end, and waits for that as long as the grace allows. How it went shows in
-// what comes next.
-func (b *Backend) askToEnd(ctx context.Context, id sandbox.ID, grace time.Duration) {
+// askToEnd asks every process in the Sandbox to end, and returns nil when all have, and the disk is written, within the
+// grace.
+func (b *Backend) askToEnd(ctx context.Context, id sandbox.ID, grace time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	conn, err := b.call(ctx, id)
 	if err != nil {
-		return
+		return err
 	}
 	defer conn.Close()
-	if conn.Shutdown(ctx) == nil {
-		_ = conn.AwaitEnd(ctx) // force comes next
+	if err := conn.Shutdown(ctx); err != nil {
+		return err
 	}
+	return conn.AwaitEnd(ctx)
 }
