@@ -115,6 +115,11 @@ func (c *Client) Runners(ctx context.Context) ([]Runner, error) {
 	return list[Runner](ctx, c, "/api/runners")
 }
 
+// SignOut ends the API token that this Client has, at once: it is good for nothing more.
+func (c *Client) SignOut(ctx context.Context) error {
+	return c.call(ctx, http.MethodPost, "/api/sign-out", true, nil, nil)
+}
+
 // RevokeRunner ends a Runner's credential at once. Its Sessions stay listed.
 func (c *Client) RevokeRunner(ctx context.Context, id RunnerID) error {
 	return c.call(ctx, http.MethodDelete, "/api/runners"+segment(string(id)), true, nil, nil)

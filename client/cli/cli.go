@@ -21,7 +21,7 @@ import (
 // context.Context and an *Env bound.
 type Commands struct {
 	Login      LoginCmd      `cmd:"" help:"Sign in to a Hub: you approve a code in a browser. Or by an API token from standard input."`
-	Logout     LogoutCmd     `cmd:"" help:"Forget the API token of a Hub on this machine."`
+	Logout     LogoutCmd     `cmd:"" help:"Sign out of a Hub on this machine."`
 	Sessions   SessionsCmd   `cmd:"" help:"Your Sessions."`
 	Runners    RunnersCmd    `cmd:"" help:"List your Runners."`
 	Tokens     TokensCmd     `cmd:"" help:"Your API tokens."`

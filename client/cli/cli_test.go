@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -147,6 +148,47 @@ func tokenHub(t *testing.T, good string) *httptest.Server {
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	return s
+}
+
+// TestLogoutAlwaysForgets: whatever the Hub says, the token is not kept, and what is said of it is true.
+func TestLogoutAlwaysForgets(t *testing.T) {
+	token := claudehub.NewToken("chp_").Reveal()
+	for name, c := range map[string]struct {
+		own       bool
+		status    int
+		asked     int
+		out, errs string
+	}{
+		"made for this":                  {true, 204, 1, "good for nothing more", ""},
+		"made for this, and over before": {true, 401, 1, "good for nothing more", ""},
+		"made for this, and refused":     {true, 403, 1, "good until you revoke it", "did not end the token"},
+		"brought":                        {false, 204, 0, "good until you revoke it", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked++
+				if r.Method+r.URL.Path != "POST/api/sign-out" || r.Header.Get("Authorization") != "Bearer "+token {
+					t.Errorf("asked for %s %s", r.Method, r.URL)
+				}
+				w.WriteHeader(c.status)
+			}))
+			defer hub.Close()
+			s := &stage{ctx: t.Context(), dir: t.TempDir()}
+			kept, err := json.Marshal(map[string]any{"current": hub.URL, "hubs": map[string]any{hub.URL: map[string]any{"token": token, "own": c.own}}})
+			check(t, err)
+			check(t, os.WriteFile(filepath.Join(s.dir, "sign-in.json"), kept, 0o600))
+			e, out, errs := s.env("")
+			if code := program(s.ctx, []string{"logout"}, e); code != 0 || !strings.Contains(out.String(), c.out) || !strings.Contains(errs.String(), c.errs) {
+				t.Errorf("exit %d: %q %q", code, out, errs)
+			}
+			kept, err = os.ReadFile(filepath.Join(s.dir, "sign-in.json"))
+			check(t, err)
+			if all := string(kept) + out.String() + errs.String(); strings.Contains(all, token) || asked != c.asked {
+				t.Errorf("asked %d times; the token is in %q", asked, all)
+			}
+		})
+	}
 }
 
 func TestLoginAndTokens(t *testing.T) {

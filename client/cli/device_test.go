@@ -93,6 +93,19 @@ func TestLoginByBrowser(t *testing.T) {
 	p.sees("exit=0")
 	p.enters("clear; claude-hub runners; echo exit=$?")
 	p.sees("exit=3")
+
+	// A token that was made for a sign-in ends with it.
+	p.enters("clear; claude-hub login; echo exit=$?")
+	if _, err := browser.ApproveDevice(s.ctx, p.codeOf(), ""); err != nil {
+		t.Fatal(err)
+	}
+	p.sees("exit=0")
+	p.enters("clear; claude-hub logout; echo exit=$?")
+	p.sees("It is good for nothing more.")
+	p.sees("exit=0")
+	if all, err := browser.Tokens(s.ctx); err != nil || len(all) != 0 {
+		t.Errorf("after the logout: %+v, %v", all, err)
+	}
 }
 
 // TestTokens makes, lists and ends tokens of the real Hub, as a signed-in person.

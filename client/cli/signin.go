@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
 
@@ -28,6 +29,7 @@ type saved struct {
 type entry struct {
 	Token     string `json:"token"`
 	PlainHTTP bool   `json:"plain_http,omitempty"`
+	Own       bool   `json:"own,omitempty"` // made for this sign-in, and used by nobody else
 }
 
 func (e *Env) path() string { return filepath.Join(e.Dir, "sign-in.json") }
@@ -112,7 +114,7 @@ func (c *LoginCmd) Run(ctx context.Context, e *Env) error {
 		return err // before anybody types a secret
 	}
 	defer nobody.Close()
-	token, err := c.token(ctx, e, nobody)
+	token, own, err := c.token(ctx, e, nobody)
 	if err != nil {
 		return err
 	}
@@ -125,7 +127,7 @@ func (c *LoginCmd) Run(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
-	s.Current, s.Hubs[address] = address, entry{Token: token, PlainHTTP: c.PlainHTTP}
+	s.Current, s.Hubs[address] = address, entry{Token: token, PlainHTTP: c.PlainHTTP, Own: own}
 	if err := e.save(s); err != nil {
 		return err
 	}
@@ -135,12 +137,13 @@ func (c *LoginCmd) Run(ctx context.Context, e *Env) error {
 	})
 }
 
-func (c *LoginCmd) token(ctx context.Context, e *Env, hub *client.Client) (string, error) {
+// token gets the token to sign in with, and tells whether it was made for this.
+func (c *LoginCmd) token(ctx context.Context, e *Env, hub *client.Client) (token string, own bool, err error) {
 	in, tty := terminal(e.In)
 	var text string
-	var err error
 	switch {
 	case tty && e.SignIn != nil && !c.WithToken:
+		own = true
 		text, err = e.SignIn(ctx, hub, e.Err)
 	case tty:
 		fmt.Fprintf(e.Err, "API token for %s (make one in the Hub's Settings; it is not shown): ", hub.URL())
@@ -150,13 +153,13 @@ func (c *LoginCmd) token(ctx context.Context, e *Env, hub *client.Client) (strin
 		text, err = readAll(e.In, 4<<10)
 	}
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	t, err := claudehub.ParseToken(apiToken, strings.TrimSpace(text))
 	if err != nil {
-		return "", claudehub.Errorf(claudehub.Invalid, "That is not a whole API token: one starts with %s. Copy all of it.", apiToken)
+		return "", false, claudehub.Errorf(claudehub.Invalid, "That is not a whole API token: one starts with %s. Copy all of it.", apiToken)
 	}
-	return t.Reveal(), nil
+	return t.Reveal(), own, nil
 }
 
 // readSecret reads a line without echo. Interrupted, it gives the terminal back its echo.
@@ -186,14 +189,15 @@ func readSecret(ctx context.Context, in *os.File) (string, error) {
 	}
 }
 
-// LogoutCmd forgets a token.
+// LogoutCmd signs out.
 type LogoutCmd struct {
 	Target
 	Format
 }
 
-// Run forgets; the token itself is good until it is revoked.
-func (c *LogoutCmd) Run(e *Env) error {
+// Run ends the token that was made for this sign-in, and forgets it. A token that a person brought is theirs to end: it may be
+// in use elsewhere.
+func (c *LogoutCmd) Run(ctx context.Context, e *Env) error {
 	s, err := e.load()
 	if err != nil {
 		return err
@@ -202,8 +206,16 @@ func (c *LogoutCmd) Run(e *Env) error {
 	if address == "" {
 		address = s.Current
 	}
-	if _, ok := s.Hubs[address]; !ok {
+	in, ok := s.Hubs[address]
+	if !ok {
 		return claudehub.Errorf(claudehub.NotFound, "You are not signed in there.")
+	}
+	out := signedOut{Forgot: address}
+	if in.Own {
+		err := in.end(ctx, e, address)
+		if out.Ended = err == nil; err != nil {
+			fmt.Fprintf(e.Err, "The Hub did not end the token: %v\n", clean(err.Error()))
+		}
 	}
 	delete(s.Hubs, address)
 	if s.Current == address {
@@ -212,8 +224,36 @@ func (c *LogoutCmd) Run(e *Env) error {
 	if err := e.save(s); err != nil {
 		return err
 	}
-	return c.print(e, map[string]string{"forgot": address}, func() error {
-		_, err := fmt.Fprintf(e.Out, "Forgot the token of %s. It is good until you revoke it in the Hub's Settings.\n", address)
+	return c.print(e, out, func() error {
+		after := "It is good until you revoke it in the Hub's Settings."
+		if out.Ended {
+			after = "It is good for nothing more."
+		}
+		_, err := fmt.Fprintf(e.Out, "Forgot the token of %s. %s\n", address, after)
 		return err
 	})
+}
+
+// signedOut is what logout prints as JSON.
+type signedOut struct {
+	Forgot string `json:"forgot"`
+	Ended  bool   `json:"ended"` // at the Hub, too
+}
+
+// endTime bounds how long a Hub that is away holds up a logout.
+const endTime = 10 * time.Second
+
+// end has the Hub end the token. One that it does not know any more has ended.
+func (in entry) end(ctx context.Context, e *Env, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, endTime)
+	defer cancel()
+	cl, err := e.client(address, in.Token, in.PlainHTTP)
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	if err := cl.SignOut(ctx); err != nil && claudehub.CodeOf(err) != claudehub.Unauthenticated {
+		return err
+	}
+	return nil
 }

@@ -81,7 +81,7 @@ var expectations = map[string]expectation{
 	"POST /api/device/{user_code}/deny":    {anybody, cookieOnly, 204},
 
 	"GET /api/me":               {anybody, reads, 200},
-	"POST /api/sign-out":        {anybody, cookieOnly, 204},
+	"POST /api/sign-out":        {anybody, reads, 204},
 	"GET /api/sign-ins":         {anybody, cookieOnly, 200},
 	"DELETE /api/sign-ins/{id}": {owners, cookieOnly, 204},
 	"GET /api/tokens":           {anybody, reads, 200},

@@ -328,8 +328,11 @@ func (e *estate) served(rt web.RouteInfo, x expectation, p principal) int {
 	if strings.Contains(rt.Path, "/environments/{id}") {
 		th.environment = e.spareEnvironment()
 	}
-	if rt.ID == "sign-out" { // with a browser that may end here
+	if rt.ID == "sign-out" { // with a credential that may end here
 		put = cookieOf(e.SignIn(e.who[of].Person).Cookie.Value)
+		if p.token {
+			put = bearerOf(e.apiToken(of, time.Time{}, p.scopes...))
+		}
 	}
 	e.prepare(rt, of, &th)
 	got := e.ask(e.request(rt, th, e.runner.ID, put), rt)

@@ -45,8 +45,9 @@ type personCaller struct {
 	signIn fleet.SignIn
 	cookie claudehub.Token
 
-	token  claudehub.Token
-	scopes []claudehub.Scope
+	token   claudehub.Token
+	tokenID string
+	scopes  []claudehub.Scope
 }
 
 // may tells whether this credential of the person's is good for a scope.
@@ -138,7 +139,7 @@ func (s *server) tokenHolder(ctx context.Context, needs claudehub.Scope, secret 
 	if err != nil {
 		return personCaller{}, sameAs(err, errAPIToken)
 	}
-	return personCaller{Person: p, token: token, scopes: t.Scopes}, policy.Scoped(t.Scopes, needs)
+	return personCaller{Person: p, token: token, tokenID: t.ID, scopes: t.Scopes}, policy.Scoped(t.Scopes, needs)
 }
 
 func (s *server) runnerOf(r *http.Request) (runnerCaller, error) {

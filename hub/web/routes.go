@@ -23,7 +23,7 @@ func (s *server) register(t *table) {
 	forPerson(t, browser, takesCode(post("/api/device/{user_code}/deny", "deny-device", "Send it away")), s.denyDevice)
 
 	forPerson(t, read, get("/api/me", "me", "Who is signed in"), s.me)
-	forPerson(t, browser, post("/api/sign-out", "sign-out", "End this browser's sign-in"), s.signOut)
+	forPerson(t, read, post("/api/sign-out", "sign-out", "End the sign-in, or the API token, that asks"), s.signOut)
 	forPerson(t, browser, get("/api/sign-ins", "list-sign-ins", "All browsers that are signed in"), s.signIns)
 	forPerson(t, browser, remove("/api/sign-ins/{id}", "revoke-sign-in", "Sign a browser out"), s.revokeSignIn)
 

@@ -114,6 +114,9 @@ func (s *server) me(_ context.Context, c personCaller, _ *Empty) (*meOut, error)
 }
 
 func (s *server) signOut(ctx context.Context, c personCaller, _ *Empty) (*cookieOut, error) {
+	if !c.token.IsZero() {
+		return &cookieOut{}, s.fleet.RevokeAPIToken(ctx, c.ID, c.tokenID)
+	}
 	if err := s.fleet.SignOut(ctx, c.cookie); err != nil {
 		return nil, err
 	}

@@ -106,6 +106,29 @@ func ended(t *testing.T, s *runnertest.Stream) {
 	}
 }
 
+// TestATokenSignsItselfOut: whatever it may do, and nothing else of its person's ends with it.
+func TestATokenSignsItselfOut(t *testing.T) {
+	h := newHouse(t)
+	token, _ := h.token(t, h.ann, claudehub.ScopeRead)
+	other, _ := h.token(t, h.ann, claudehub.ScopeRead)
+	events := followAs(t, h.URL+"/api/events", bearer(token))
+	next(t, events, "ready")
+	status, header, body := send(t, "POST", h.URL+"/api/sign-out", "", nil, bearer(token))
+	if status != http.StatusNoContent || len(header.Values("Set-Cookie")) != 0 {
+		t.Fatalf("%d %v %s", status, header, body)
+	}
+	ended(t, events)
+	if status, _, _ := send(t, "GET", h.URL+"/api/me", "", nil, bearer(token)); status != http.StatusUnauthorized {
+		t.Errorf("it still opens: %d", status)
+	}
+	if status, _, _ := send(t, "GET", h.URL+"/api/me", "", nil, bearer(other)); status != http.StatusOK {
+		t.Errorf("another ended with it: %d", status)
+	}
+	if a := h.ann.Do("GET", "/api/me", nil); a.Status != http.StatusOK {
+		t.Errorf("the browser was signed out: %d", a.Status)
+	}
+}
+
 func TestASignOutEndsStreamsAtOnce(t *testing.T) {
 	h := newHouse(t)
 	events := follow(t, h, "/api/events", "")

@@ -1096,7 +1096,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End this browser's sign-in */
+        /** End the sign-in, or the API token, that asks */
         post: operations["sign-out"];
         delete?: never;
         options?: never;
