@@ -4,14 +4,17 @@ import { sentence } from '~/api/problem';
 
 const closeButtonProps = { 'aria-label': 'Close' };
 
+// What is still to be read is not said a second time: its text is its name.
+
 /** say tells something briefly. */
 export function say(text: string) {
-  notifications.show({ message: text, color: 'accent', autoClose: 6000, closeButtonProps });
+  notifications.show({ id: text, message: text, color: 'accent', autoClose: 6000, closeButtonProps });
 }
 
 /** complain tells what did not work. */
 export function complain(err: unknown) {
-  notifications.show({ message: sentence(err), color: 'red', autoClose: 12_000, role: 'alert', closeButtonProps });
+  const text = sentence(err);
+  notifications.show({ id: text, message: text, color: 'red', autoClose: 12_000, role: 'alert', closeButtonProps });
 }
 
 /** undoable tells what was done, with the way back. */
