@@ -78,16 +78,20 @@ stories() { # NAME...
   done < <(play "${again[@]}")
 }
 
-names=()
-for w in $wanted; do
-  case $w in
-  all) components; names+=("${all[@]}") ;;
-  components) components ;;
-  *) names+=("$w") ;;
-  esac
-done
-[ ${#names[@]} = 0 ] || stories "${names[@]}"
+# In one piece, so that bash has read it all: whoever edits this file while it runs for two hours changes the next run only.
+{
+  names=()
+  for w in $wanted; do
+    case $w in
+    all) components; names+=("${all[@]}") ;;
+    components) components ;;
+    *) names+=("$w") ;;
+    esac
+  done
+  [ ${#names[@]} = 0 ] || stories "${names[@]}"
 
-for name in "${lost[@]}"; do echo "failed: $name"; done
-echo "$passed passed, $failed failed (microVM suite, $((SECONDS - began)) s)"
-[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+  for name in "${lost[@]}"; do echo "failed: $name"; done
+  echo "$passed passed, $failed failed (microVM suite, $((SECONDS - began)) s)"
+  [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+  exit
+}
