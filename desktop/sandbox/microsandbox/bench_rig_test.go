@@ -106,8 +106,8 @@ func TestRigBench(t *testing.T) {
 }
 
 // lives compares the life of a VM: the middle of five counts, since a boot takes half as long again now and then. A VM is
-// there when it has run a command. Stopped and started again by hand is the very VM that the Backend made; only to create
-// takes one that msb's arguments make alike. One VM is there at a time.
+// there when it has run a command. Stopped and started again by hand is the very VM that the Backend made, each after its
+// own kind of stop; only to create takes one that msb's arguments make alike. One VM is there at a time.
 func lives(t *testing.T, b *microsandbox.Backend, byHand func(...string) time.Duration, compare func(string, time.Duration, time.Duration, float64)) {
 	spec := small(t, "bench-life")
 	vm := msbName(spec.ID)
@@ -136,9 +136,9 @@ func lives(t *testing.T, b *microsandbox.Backend, byHand func(...string) time.Du
 		note(&remove, 1, byHand("rm", "-f", "hand"))
 		note(&create, 0, ours(start))
 		note(&stop, 0, ours(func() error { return b.Stop(long(t), spec.ID, times(time.Second)) }))
-		note(&again, 1, byHand("start", vm)+first(vm))
-		note(&stop, 1, byHand("stop", vm))
 		note(&again, 0, ours(start))
+		note(&stop, 1, byHand("stop", vm))
+		note(&again, 1, byHand("start", vm)+first(vm))
 		note(&remove, 0, ours(func() error { return b.Remove(long(t), spec.ID) }))
 	}
 	for _, step := range []struct {
