@@ -46,7 +46,7 @@ func (s *session) openLook(ctx context.Context) error {
 	if life := s.facts().Life; life != "" {
 		ask, cancel := context.WithTimeout(ctx, s.on.cfg.patient(terminalLimit))
 		defer cancel()
-		if s.takeSeat(ask, life) == nil {
+		if s.takeSeatAgain(ask, life) == nil {
 			return nil
 		}
 	}

@@ -44,11 +44,16 @@ func (s *session) sitting() *seat {
 // socket is where the tmux server of a life listens, in the Sandbox. A new life never meets an old server.
 func socket(life string) string { return "/tmp/claude-hub-" + life }
 
-// takeSeat attaches to the tmux server of a life.
-func (s *session) takeSeat(ctx context.Context, life string) error {
+// takeSeatAgain attaches to the tmux server of a life that goes on, once whoever sat there before has left.
+func (s *session) takeSeatAgain(ctx context.Context, life string) error {
 	if err := s.awaitEmptySeat(ctx, life); err != nil {
 		return err
 	}
+	return s.takeSeat(ctx, life)
+}
+
+// takeSeat attaches to the tmux server of a life, to which nobody else is attached.
+func (s *session) takeSeat(ctx context.Context, life string) error {
 	path, args := tmux.AttachCommand(socket(life))
 	proc, err := s.on.cfg.Backend.Exec(ctx, s.box(), sandbox.Command{Path: path, Args: args, Dir: "/"})
 	if err != nil {
@@ -204,7 +209,7 @@ func (s *session) adopt(ctx context.Context, d wire.DesiredSession) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.on.cfg.patient(10*time.Second))
 	defer cancel()
-	if err := s.takeSeat(ctx, life); err != nil {
+	if err := s.takeSeatAgain(ctx, life); err != nil {
 		s.log.Info("nothing to take up", "error", err)
 		return false
 	}
