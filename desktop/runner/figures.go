@@ -22,6 +22,8 @@ const (
 	cpuGrain     = 0.05
 	memoryGrain  = 16 << 20
 	diskGrain    = 16 << 20
+	smallGrain   = 1 << 20 // of a disk below smallDisk, of which the larger one would make nothing
+	smallDisk    = 64 << 20
 	highMemory   = 0.90 // of the limit; from alarmTime on the person is told
 	alarmTime    = 30 * time.Second
 	fullMemory   = 0.97 // of the limit: the system ends somebody soon
@@ -132,3 +134,14 @@ func (s *session) measured(ctx context.Context, st sandbox.Stats) {
 
 // round makes of a figure a multiple of grain, so that it changes only when it matters.
 func round(n, grain int64) int64 { return (n + grain/2) / grain * grain }
+
+// roundDisk does so with what is on a disk. Something there is never shown as nothing.
+func roundDisk(n int64) int64 {
+	switch {
+	case n <= 0:
+		return 0
+	case n < smallDisk:
+		return max(round(n, smallGrain), smallGrain)
+	}
+	return round(n, diskGrain)
+}

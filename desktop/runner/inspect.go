@@ -126,12 +126,18 @@ func (r *Runner) machine(ctx context.Context) claudehub.Machine {
 		Doctor: []claudehub.Finding{}, Unowned: []string{}, Networks: networks(r.cfg.Backend),
 	}
 	measure(ctx, r.cfg.Dir, &m)
+	_, m.MaxAwake = r.parts.room.size()
+	var held, archived int64
 	for _, s := range r.all() {
-		if s.saw().Phase == claudehub.PhaseAwake {
+		o := s.saw()
+		held += o.Figures.Disk
+		switch o.Phase {
+		case claudehub.PhaseAwake:
 			m.Awake++
+		case claudehub.PhaseArchived:
+			archived += o.Figures.Disk
 		}
 	}
-	_, m.MaxAwake = r.parts.room.size()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m.SessionsMemory = r.memory
@@ -142,6 +148,7 @@ func (r *Runner) machine(ctx context.Context) claudehub.Machine {
 	m.Unowned = append(m.Unowned, r.unowned...)
 	m.SetupToken = r.token
 	m.Storage = r.stored
+	m.Storage.Sessions, m.Storage.Archived = held, archived
 	if m.Storage.Items == nil {
 		m.Storage.Items = []claudehub.StorageItem{}
 	}

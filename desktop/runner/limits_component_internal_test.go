@@ -153,6 +153,18 @@ func TestFigures(t *testing.T) {
 	if o.Figures.CPU != 0 || o.Figures.Memory != 0 || o.Figures.Disk%diskGrain != 0 || o.Figures.Disk > 160_000_000 {
 		t.Errorf("asleep it takes %+v", o.Figures)
 	}
+	c.hub.awaitCard(t, "the same on the machine's card", func(m claudehub.Machine) bool { return m.Storage.Sessions == o.Figures.Disk })
+	c.hub.wish(id, func(d *wire.DesiredSession) { d.Desired = claudehub.WantArchived })
+	c.hub.awaitCard(t, "archived on it", func(m claudehub.Machine) bool { return m.Storage.Archived > 90_000_000 })
+}
+
+func TestRoundDisk(t *testing.T) {
+	const mib = 1 << 20
+	for n, want := range map[int64]int64{-1: 0, 0: 0, 1: mib, mib + mib/2: 2 * mib, 17*mib + 1: 17 * mib, 64*mib - 1: 64 * mib, 70 * mib: 64 * mib, 73 * mib: 80 * mib} {
+		if got := roundDisk(n); got != want {
+			t.Errorf("%d is shown as %d, not %d", n, got, want)
+		}
+	}
 }
 
 // TestDiskQuota: above its limit a Session is stopped with what to do; woken again it may be cleaned up, and is stopped

@@ -87,7 +87,7 @@ func (s *session) measureDisk(ctx context.Context) error {
 	}
 	s.see(ctx, func(o *claudehub.Observed) {
 		if o.Phase != claudehub.PhaseDeleted {
-			o.Figures.Disk = round(volumes+rest, diskGrain)
+			o.Figures.Disk = roundDisk(volumes + rest)
 		}
 	})
 	s.holdToQuota(ctx, volumes)

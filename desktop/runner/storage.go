@@ -53,18 +53,11 @@ func (r *Runner) storageLoop(ctx context.Context) error {
 	return nil
 }
 
-// measureStorage adds up what Sessions and images hold.
+// measureStorage adds up what images and leftovers hold. What Sessions do is in their own figures.
 func (r *Runner) measureStorage(ctx context.Context) claudehub.Storage {
 	ctx, cancel := context.WithTimeout(ctx, storageLimit)
 	defer cancel()
 	var st claudehub.Storage
-	for _, s := range r.all() {
-		o := s.saw()
-		st.Sessions += o.Figures.Disk
-		if o.Phase == claudehub.PhaseArchived {
-			st.Archived += o.Figures.Disk
-		}
-	}
 	items, err := r.builds.maker.Storage(ctx, r.madeOf)
 	if err != nil && ctx.Err() == nil {
 		r.log.Warn("images not measured", "error", err)
