@@ -51,7 +51,7 @@ test('revoke-token', async () => {
 
   await settings.goto('/settings');
   const token = settings.page.getByTestId('api-token').filter({ hasText: hostname() });
-  await token.getByText(/^used .* ago from 127\.0\.0\.1/).waitFor();
+  await token.getByText(/^used .* from 127\.0\.0\.1/).waitFor();
   await settings.shot('token');
   await token.getByRole('button', { name: /^Revoke/ }).click();
   await settings.page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click();

@@ -14,7 +14,7 @@ import { complain, say } from '~/ui/notify';
 import { called } from '~/ui/person';
 import { Sure } from '~/ui/Sure';
 import { Trouble } from '~/ui/Trouble';
-import { ago, moment, useNow } from '~/ui/time';
+import { moment, past, useNow } from '~/ui/time';
 import { useTitle } from '~/ui/title';
 
 /** AdminPeople is everyone who has ever been on this Hub. */
@@ -109,7 +109,7 @@ function Row({ p, now, last, signOut }: RowProps) {
       <td>
         {p.removed ? (
           <Badge size="sm" variant="light" color="red" c="var(--mantine-color-text)" ml={0} className={classes.badge}>
-            removed {ago(Date.parse(p.removed), now)} ago
+            removed {past(Date.parse(p.removed), now)}
           </Badge>
         ) : (
           p.role
@@ -118,7 +118,7 @@ function Row({ p, now, last, signOut }: RowProps) {
       <td data-name="seen">
         {p.seen ? (
           <time dateTime={p.seen} title={moment(p.seen)}>
-            {ago(Date.parse(p.seen), now)} ago
+            {past(Date.parse(p.seen), now)}
           </time>
         ) : (
           <span className={classes.quiet}>never</span>

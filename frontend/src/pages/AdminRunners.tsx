@@ -11,7 +11,7 @@ import { Empty } from '~/ui/Empty';
 import { Named } from '~/ui/Face';
 import { called } from '~/ui/person';
 import { Trouble } from '~/ui/Trouble';
-import { ago, moment, useNow } from '~/ui/time';
+import { moment, past, useNow } from '~/ui/time';
 import { useTitle } from '~/ui/title';
 
 /** AdminRunners is every Runner of this Hub, whoever's it is. */
@@ -84,18 +84,14 @@ function Runners() {
                     className={classes.badge}
                     ml={0}
                   >
-                    revoked {ago(Date.parse(r.revoked), now)} ago
+                    revoked {past(Date.parse(r.revoked), now)}
                   </Badge>
                 ) : (
                   hopText({ state: r.link.state, since: Date.parse(r.link.since) }, now)
                 )}
               </td>
               <td data-name="used">
-                {r.last_used ? (
-                  `${ago(Date.parse(r.last_used), now)} ago`
-                ) : (
-                  <span className={classes.quiet}>never</span>
-                )}
+                {r.last_used ? past(Date.parse(r.last_used), now) : <span className={classes.quiet}>never</span>}
                 {r.address && <span className={classes.quiet}> from {r.address}</span>}
               </td>
               <td className={classes.late}>{moment(r.created)}</td>

@@ -11,7 +11,7 @@ import type { Device } from '~/api/types';
 import { Busy, Card } from '~/modules/card/Card';
 import { userCode } from '~/modules/device/code';
 import { Trouble } from '~/ui/Trouble';
-import { ago, moment, useNow } from '~/ui/time';
+import { moment, past, useNow } from '~/ui/time';
 import { useTitle } from '~/ui/title';
 import classes from './Device.module.css';
 
@@ -164,7 +164,7 @@ function Asks({ code, device, back, done }: AsksProps) {
           <dt>From</dt>
           <dd className={classes.mono}>{device.address}</dd>
           <dt>Asked</dt>
-          <dd title={moment(device.created)}>{ago(Date.parse(device.created), now)} ago</dd>
+          <dd title={moment(device.created)}>{past(Date.parse(device.created), now)}</dd>
         </dl>
         <Alert
           color="orange"

@@ -22,7 +22,7 @@ import { baseText, bounds } from '~/modules/environment/recipe';
 import { looksSecret } from '~/modules/variables/dotenv';
 import { complain } from '~/ui/notify';
 import { Trouble } from '~/ui/Trouble';
-import { ago, moment, useNow } from '~/ui/time';
+import { moment, past, useNow } from '~/ui/time';
 import { useTitle } from '~/ui/title';
 import classes from './Seed.module.css';
 
@@ -112,7 +112,7 @@ function Found({ found, chosen, busy, read }: FoundProps) {
             <div className={classes.quiet}>
               {f.path} ·{' '}
               <time dateTime={f.updated} title={moment(f.updated)}>
-                seen {ago(Date.parse(f.updated), now)} ago
+                seen {past(Date.parse(f.updated), now)}
               </time>
             </div>
           </div>

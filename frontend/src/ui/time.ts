@@ -1,12 +1,17 @@
 import { useEffect, useState } from 'react';
 
-/** ago is a length of time in one short unit: "14 s", "2 m", "3 h", "5 d". */
+/** ago is a length of time in one short unit: "14 s", "2 min", "3 h", "5 d". */
 export function ago(since: number, now: number): string {
   const s = Math.max(0, Math.floor((now - since) / 1000));
   if (s < 60) return `${s} s`;
   if (s < 3600) return `${Math.floor(s / 60)} min`;
   if (s < 86400) return `${Math.floor(s / 3600)} h`;
   return `${Math.floor(s / 86400)} d`;
+}
+
+/** past is how long ago something was, in words: "just now", "2 min ago". */
+export function past(since: number, now: number): string {
+  return now - since < 10_000 ? 'just now' : `${ago(since, now)} ago`;
 }
 
 /** moment is a point in time for a tooltip. */

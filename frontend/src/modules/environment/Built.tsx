@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { buildsQuery, versionsQuery } from '~/api/queries';
 import type { Environment, Runner } from '~/api/types';
-import { ago, useNow } from '~/ui/time';
+import { past, useNow } from '~/ui/time';
 import classes from './Environment.module.css';
 import { builtOn, enforces, final, hasBuild, policies } from './recipe';
 
@@ -24,7 +24,7 @@ export function Built({ environment: e, runner }: { environment: Environment; ru
     if (builds.isError || versions.isError) return 'It cannot be told whether it is built there.';
     if (!builds.data || !versions.data) return ' ';
     const done = builtOn(runner.id, e.recipe, versions.data, builds.data);
-    if (done) return `Version ${e.version}, built on ${runner.name} ${ago(Date.parse(done.updated), now)} ago.`;
+    if (done) return `Version ${e.version}, built on ${runner.name} ${past(Date.parse(done.updated), now)}.`;
     const open = builds.data.find((b) => b.runner === runner.id && b.version === e.version && !final(b));
     if (open) return `Version ${e.version} is being built on ${runner.name}: the Session waits for it.`;
     const last = builds.data.find((b) => b.runner === runner.id && b.version === e.version);

@@ -6,7 +6,7 @@ import type { EnvironmentVersion, Recipe } from '~/api/types';
 import { bytes } from '~/ui/bytes';
 import { CopyButton } from '~/ui/Copyable';
 import { Trouble } from '~/ui/Trouble';
-import { ago, moment, useNow } from '~/ui/time';
+import { moment, past, useNow } from '~/ui/time';
 import { Difference } from './Difference';
 import { baseText, changed, policies } from './recipe';
 import classes from './Versions.module.css';
@@ -44,7 +44,7 @@ export function Versions({ environment, current, restore }: Props) {
                   {i === 0 && 'the newest · '}
                   {v.by === me.data?.id ? 'you' : v.by} ·{' '}
                   <time dateTime={v.created} title={moment(v.created)}>
-                    {ago(Date.parse(v.created), now)} ago
+                    {past(Date.parse(v.created), now)}
                   </time>
                 </span>
                 <span>

@@ -8,7 +8,7 @@ import { hopText } from '~/modules/link/LinkDot';
 import { bytes } from '~/ui/bytes';
 import { Command } from '~/ui/Copyable';
 import { Meter } from '~/ui/Meter';
-import { ago, useNow } from '~/ui/time';
+import { past, useNow } from '~/ui/time';
 import { diskParts } from './kept';
 import { pairCommand } from './pairing';
 import classes from './Runner.module.css';
@@ -39,7 +39,7 @@ export function RunnerCard({ runner }: { runner: Runner }) {
       {runner.revoked && (
         <div className={classes.warn} role="note" data-testid="revoked">
           <p>
-            <b>Revoked {ago(Date.parse(runner.revoked), now)} ago.</b> Sessions that run there go on there, and nobody
+            <b>Revoked {past(Date.parse(runner.revoked), now)}.</b> Sessions that run there go on there, and nobody
             reaches them through this Hub until it is paired again. On that machine:
           </p>
           <Command>{pairCommand()}</Command>
@@ -58,7 +58,7 @@ export function RunnerCard({ runner }: { runner: Runner }) {
           </Text>
           {stale && (
             <Text size="sm" c="dimmed">
-              As reported {ago(Date.parse(m.reported), now)} ago.
+              As reported {past(Date.parse(m.reported), now)}.
             </Text>
           )}
           {!m.setup_token && <NoToken />}

@@ -6,7 +6,7 @@ import { putRunner } from '~/api/live';
 import { sentence } from '~/api/problem';
 import type { Runner } from '~/api/types';
 import { bytes } from '~/ui/bytes';
-import { ago, moment, useNow } from '~/ui/time';
+import { moment, past, useNow } from '~/ui/time';
 import { free, type Kind, kinds, reclaiming } from './kept';
 import classes from './Storage.module.css';
 
@@ -46,7 +46,7 @@ function Outcome({ runner, linked }: { runner: Runner; linked: boolean }) {
     );
   }
   if (done.request === 0) return null;
-  const when = done.at ? ` ${ago(Date.parse(done.at), now)} ago` : '';
+  const when = done.at ? ` ${past(Date.parse(done.at), now)}` : '';
   return (
     <span className={done.error ? classes.error : classes.quiet} role="status">
       {done.error
@@ -89,7 +89,7 @@ function Items({ runner }: { runner: Runner }) {
                   {i.sessions > 0
                     ? `by ${i.sessions} ${i.sessions === 1 ? 'Session' : 'Sessions'}`
                     : i.used
-                      ? `${ago(Date.parse(i.used), now)} ago`
+                      ? past(Date.parse(i.used), now)
                       : i.kind === 'image' || i.kind === 'base'
                         ? 'never'
                         : '–'}

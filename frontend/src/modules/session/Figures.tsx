@@ -1,5 +1,5 @@
 import type { Session } from '~/api/types';
-import { ago, useNow } from '~/ui/time';
+import { past, useNow } from '~/ui/time';
 import { figuresOf } from './bars';
 import classes from './Drawer.module.css';
 
@@ -49,7 +49,7 @@ export function Checks({ session }: { session: Session }) {
   if (checks.length === 0) return null;
   return (
     <section className={classes.checks} aria-label="After the machine’s sleep" data-testid="checks">
-      <h3>After the machine’s sleep{checked && `, ${ago(Date.parse(checked), now)} ago`}</h3>
+      <h3>After the machine’s sleep{checked && `, ${past(Date.parse(checked), now)}`}</h3>
       <ul>
         {checks.map((c) => (
           <li key={c.name} data-state={c.state}>

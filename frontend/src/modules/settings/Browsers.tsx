@@ -7,7 +7,7 @@ import type { SignIn } from '~/api/types';
 import { browserName } from '~/ui/browser';
 import { complain, say } from '~/ui/notify';
 import { Trouble } from '~/ui/Trouble';
-import { ago, moment, useNow } from '~/ui/time';
+import { moment, past, useNow } from '~/ui/time';
 import classes from './Settings.module.css';
 
 /** Browsers are where the person is signed in. */
@@ -41,7 +41,7 @@ export function Browsers() {
               )}
             </div>
             <div className={classes.quiet}>
-              {s.address} · since {moment(s.created)} · used {ago(Date.parse(s.last_used), now)} ago
+              {s.address} · since {moment(s.created)} · used {past(Date.parse(s.last_used), now)}
             </div>
           </div>
           {!s.current && (

@@ -8,7 +8,7 @@ import type { Runner } from '~/api/types';
 import { RevokeRunner } from '~/modules/runner/RevokeRunner';
 import { useRename } from '~/modules/runner/useRename';
 import { Trouble } from '~/ui/Trouble';
-import { ago, useNow } from '~/ui/time';
+import { past, useNow } from '~/ui/time';
 import classes from './Settings.module.css';
 
 /** OwnRunners are the machines that run Sessions in the person's name. */
@@ -47,10 +47,10 @@ export function OwnRunners() {
 
 /** usedWords says when a Runner's token was last used, and from where. */
 function usedWords(r: Runner, now: number): string {
-  if (r.revoked) return `revoked ${ago(Date.parse(r.revoked), now)} ago; pair it again to reach its Sessions`;
+  if (r.revoked) return `revoked ${past(Date.parse(r.revoked), now)}; pair it again to reach its Sessions`;
   const from = r.address ? ` from ${r.address}` : '';
   if (r.link.state === 'up') return `linked now${from}`;
-  return r.last_used ? `used ${ago(Date.parse(r.last_used), now)} ago${from}` : 'never used';
+  return r.last_used ? `used ${past(Date.parse(r.last_used), now)}${from}` : 'never used';
 }
 
 function Row({ r, now, revoke }: { r: Runner; now: number; revoke: () => void }) {

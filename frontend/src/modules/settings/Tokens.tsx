@@ -9,7 +9,7 @@ import type { APIToken } from '~/api/types';
 import { complain, say } from '~/ui/notify';
 import { Sure } from '~/ui/Sure';
 import { Trouble } from '~/ui/Trouble';
-import { ago, moment, useNow } from '~/ui/time';
+import { ago, moment, past, useNow } from '~/ui/time';
 import { NewToken } from './NewToken';
 import classes from './Settings.module.css';
 
@@ -100,13 +100,13 @@ function Row({ t, now, revoke }: { t: APIToken; now: number; revoke: () => void 
         </div>
         <div className={classes.quiet}>
           {t.last_used
-            ? `used ${ago(Date.parse(t.last_used), now)} ago${t.address ? ` from ${t.address}` : ''}`
+            ? `used ${past(Date.parse(t.last_used), now)}${t.address ? ` from ${t.address}` : ''}`
             : 'never used'}{' '}
           · made {moment(t.created)} ·{' '}
           {end === undefined ? (
             'lives until it is revoked'
           ) : over ? (
-            <b className={classes.bad}>expired {ago(end, now)} ago</b>
+            <b className={classes.bad}>expired {past(end, now)}</b>
           ) : (
             <span title={moment(t.expires ?? '')}>expires in {ago(now, end)}</span>
           )}

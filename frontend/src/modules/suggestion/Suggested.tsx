@@ -4,7 +4,7 @@ import type { Suggestion } from '~/api/types';
 import { Face } from '~/ui/Face';
 import { useHotkeys } from '~/ui/hotkeys';
 import { called } from '~/ui/person';
-import { ago, moment, useNow } from '~/ui/time';
+import { moment, past, useNow } from '~/ui/time';
 import classes from './Suggestion.module.css';
 import { useSuggestionList } from './useSuggestionList';
 import { useAnswers } from './useSuggestions';
@@ -107,7 +107,7 @@ function Item({ s, gone, move }: ItemProps) {
         <div className={classes.by}>
           <b>{called(s.author)}</b> suggests
           <time dateTime={s.created} title={moment(s.created)}>
-            {ago(Date.parse(s.created), now)} ago
+            {past(Date.parse(s.created), now)}
           </time>
         </div>
         {doing === 'edit' ? (

@@ -9,7 +9,7 @@ import { bytes } from '~/ui/bytes';
 import { CopyButton } from '~/ui/Copyable';
 import { Empty } from '~/ui/Empty';
 import { Trouble } from '~/ui/Trouble';
-import { ago, moment, useNow } from '~/ui/time';
+import { moment, past, useNow } from '~/ui/time';
 import { PasteForm } from './PasteForm';
 import { useVariables } from './useVariables';
 import { VariableForm } from './VariableForm';
@@ -146,7 +146,7 @@ function Row({ v, edit, remove }: { v: Variable; edit: () => void; remove: () =>
       </td>
       <td className={classes.quiet}>
         <time dateTime={v.updated} title={moment(v.updated)}>
-          {ago(Date.parse(v.updated), now)} ago
+          {past(Date.parse(v.updated), now)}
         </time>
         {v.by !== me.data?.id && ` by ${v.by}`}
       </td>
