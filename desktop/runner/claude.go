@@ -311,10 +311,15 @@ func tmuxCommand(life string, args ...string) sandbox.Command {
 
 func onlyDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
+// startLook is the longest pause between a change of the screen of a Claude that starts and a look at it.
+const startLook = time.Second
+
 // awaitPrompt waits until Claude can take input.
 func (s *session) awaitPrompt(ctx context.Context, seat *seat) error {
 	return s.step(ctx, claudehub.PhaseStarting, stepClaude, claudeLimit, func(ctx context.Context, _ func(string, float64)) error {
 		last, pause := "", lookSoon/2
+		var looked time.Time
+		var shown int64
 		for {
 			select {
 			case <-ctx.Done():
@@ -323,7 +328,11 @@ func (s *session) awaitPrompt(ctx context.Context, seat *seat) error {
 				return &stepError{step: stepClaude, retry: true, detail: last, err: claudehub.Errorf(claudehub.Unavailable, "The terminal ended before Claude Code was ready.")}
 			case <-time.After(pause):
 			}
-			began := time.Now()
+			began, changed := time.Now(), seat.output.Load()
+			if changed == shown && len(seat.died) == 0 && began.Sub(looked) < lookSeldom {
+				continue // the same screen: in a slow Sandbox Claude needs the time that a look takes
+			}
+			shown, looked = changed, began
 			text, err := seat.term.Text(ctx)
 			if err != nil {
 				continue // the terminal's end, or the deadline, says more
@@ -339,7 +348,7 @@ func (s *session) awaitPrompt(ctx context.Context, seat *seat) error {
 					err: claudehub.Errorf(claudehub.Unavailable, "Claude Code ended at its start, with exit code %d.", code),
 				}
 			}
-			pause = rest(lookSoon/2, time.Since(began), lookSeldom)
+			pause = rest(lookSoon/2, time.Since(began), startLook)
 		}
 	})
 }
