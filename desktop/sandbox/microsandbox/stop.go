@@ -93,7 +93,7 @@ func (b *Backend) shutDown(ctx context.Context, id sandbox.ID) error {
 }
 
 // terminate ends a VM's process as msb does itself once the guest's time is over: told to, it stops the VM and notes that it
-// was stopped (seen with msb 0.6.18).
+// was stopped (seen with msb 0.6.18; ADR 0016).
 func (b *Backend) terminate(ctx context.Context, id sandbox.ID, pid int) error {
 	ctx, cancel := context.WithTimeout(ctx, b.times(flush))
 	defer cancel()
