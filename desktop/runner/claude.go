@@ -332,12 +332,11 @@ func (s *session) awaitPrompt(ctx context.Context, seat *seat) error {
 			if changed == shown && len(seat.died) == 0 && began.Sub(looked) < lookSeldom {
 				continue // the same screen: in a slow Sandbox Claude needs the time that a look takes
 			}
-			shown, looked = changed, began
 			text, err := seat.term.Text(ctx)
 			if err != nil {
 				continue // the terminal's end, or the deadline, says more
 			}
-			last = text
+			last, shown, looked = text, changed, began
 			// In a narrow terminal nothing on the screen tells idle from a pause; nothing runs yet.
 			if screen := claude.ReadScreen(text); screen.Box && screen.Kind != claude.ScreenBusy {
 				return nil

@@ -137,8 +137,11 @@ func (s *Server) endWhenAsked(ctx context.Context, cancel func(), asked <-chan f
 	switch {
 	case s.End != nil:
 		s.End(ctx)
-	case os.Getpid() == 1: // elsewhere -1 would mean everyone on this machine
+	case os.Getpid() == 1:
 		endAll(ctx)
+	default: // not in a Sandbox: -1 would mean everyone on this machine
+		cancel()
+		return
 	}
 	if ctx.Err() == nil {
 		say()

@@ -47,7 +47,7 @@ func serve() int {
 	reaper := process.NewReaper()
 	go reaper.Run(context.Background())
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=/nowhere"}
-	if err := (&agent.Server{Reaper: reaper, Env: env, Dir: "/", Version: "test"}).Serve(context.Background(), ln); err != nil {
+	if err := (&agent.Server{Reaper: reaper, Env: env, Dir: "/", Version: "test", End: func(context.Context) {}}).Serve(context.Background(), ln); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
