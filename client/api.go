@@ -125,13 +125,13 @@ func (c *Client) RevokeRunner(ctx context.Context, id RunnerID) error {
 	return c.call(ctx, http.MethodDelete, "/api/runners"+segment(string(id)), true, nil, nil)
 }
 
-// Tokens lists this person's API tokens. Like all that is about tokens, it is for signed-in people: an API token is
-// refused.
+// Tokens lists this person's API tokens.
 func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
 	return list[Token](ctx, c, "/api/tokens")
 }
 
-// CreateToken makes an API token. It is not tried again by itself: the secret of one whose answer was lost is lost.
+// CreateToken makes an API token, for who is signed in by a browser: an API token makes no other, and is refused. It is not
+// tried again by itself: the secret of one whose answer was lost is lost.
 func (c *Client) CreateToken(ctx context.Context, n NewToken) (out MadeToken, err error) {
 	if n.Scopes == nil {
 		n.Scopes = []Scope{}
@@ -140,7 +140,7 @@ func (c *Client) CreateToken(ctx context.Context, n NewToken) (out MadeToken, er
 	return out, err
 }
 
-// RevokeToken ends an API token at once.
+// RevokeToken ends an API token at once. Another API token needs the scope drive for that.
 func (c *Client) RevokeToken(ctx context.Context, id string) error {
 	return c.call(ctx, http.MethodDelete, "/api/tokens"+segment(id), true, nil, nil)
 }
