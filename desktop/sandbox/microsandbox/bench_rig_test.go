@@ -110,6 +110,7 @@ func TestRigBench(t *testing.T) {
 // own kind of stop; only to create takes one that msb's arguments make alike. One VM is there at a time.
 func lives(t *testing.T, b *microsandbox.Backend, byHand func(...string) time.Duration, compare func(string, time.Duration, time.Duration, float64)) {
 	spec := small(t, "bench-life")
+	removeAfter(t, b, spec.ID)
 	vm := msbName(spec.ID)
 	ours := func(do func() error) time.Duration {
 		began := time.Now()

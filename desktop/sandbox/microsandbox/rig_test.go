@@ -121,17 +121,23 @@ func long(t testing.TB) context.Context {
 // start starts a Sandbox and removes it with the test.
 func start(t testing.TB, b *microsandbox.Backend, spec sandbox.Spec) sandbox.ID {
 	t.Helper()
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), times(time.Minute))
-		defer cancel()
-		if err := b.Remove(ctx, spec.ID); err != nil {
-			t.Error(err)
-		}
-	})
+	removeAfter(t, b, spec.ID)
 	if err := b.Start(long(t), spec); err != nil {
 		t.Fatalf("%v\n%s", err, diagnosis(b, spec.ID))
 	}
 	return spec.ID
+}
+
+// removeAfter has a Sandbox not outlive its test: another would find its Image in use.
+func removeAfter(t testing.TB, b *microsandbox.Backend, id sandbox.ID) {
+	t.Helper()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), times(time.Minute))
+		defer cancel()
+		if err := b.Remove(ctx, id); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // diagnosis is what msb itself wrote about a VM.

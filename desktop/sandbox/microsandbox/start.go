@@ -290,11 +290,11 @@ func (b *Backend) registered(ctx context.Context, id sandbox.ID) (bool, error) {
 
 // discard removes a VM in whatever state it is: running, unknown to msb, or half there.
 func (b *Backend) discard(ctx context.Context, id sandbox.ID) error {
-	if err := b.kill(ctx, id); err != nil {
-		return err
+	_, err := b.msb(ctx, call{args: []string{"rm", "-f", b.vm(id)}}) // which ends its process, too, if it knows of it
+	if unknown(err) {
+		err = nil
 	}
-	_, err := b.msb(ctx, call{args: []string{"rm", "-f", b.vm(id)}})
-	if err != nil && !unknown(err) {
+	if err := errors.Join(err, b.kill(ctx, id)); err != nil {
 		return err
 	}
 	// What a create that failed or was killed left, msb does not know.
