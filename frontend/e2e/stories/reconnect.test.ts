@@ -57,9 +57,12 @@ test('reconnect', async () => {
   await other.sees('A line of the long answer');
   await other.page.close();
 
-  // The Hub goes without warning and comes back.
+  // The Hub goes without warning and comes back. The program is not resized by what the page says meanwhile.
+  const height = () => me.page.getByTestId('terminal').evaluate((e) => e.clientHeight);
+  const before = await height();
   await rig.hub.end('SIGKILL');
   await me.page.getByTestId('typing-off').waitFor();
+  expect(await height()).toBe(before);
   await me.shot('hub-away');
   rig.hub.start();
   await me.typing(60);

@@ -22,7 +22,7 @@ function whyOff(s: TerminalStatus | undefined, runnerName: string, now: number):
   return undefined; // to someone who watches, the page itself says so
 }
 
-/** OffLine is the line above the terminal while typing is off. */
+/** OffLine is the line at the top of the terminal while typing is off. */
 export function OffLine({ status, runnerName }: { status: TerminalStatus | undefined; runnerName: string }) {
   const now = useNow();
   const why = whyOff(status, runnerName, now);

@@ -1,6 +1,6 @@
 import '@xterm/xterm/css/xterm.css';
 import './font.css';
-import { Button } from '@mantine/core';
+import { Button, CloseButton } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { copy } from './clipboard';
 import type { TerminalStatus } from './core';
@@ -48,6 +48,7 @@ export function Terminal({ session, look, keyBar, watching, runnerName, onStatus
 
   const state = status?.state;
   const letterboxed = !!state && !state.owner && status.drawn;
+  const fittable = letterboxed && state.drive;
   return (
     <section
       className={classes.frame}
@@ -61,32 +62,41 @@ export function Terminal({ session, look, keyBar, watching, runnerName, onStatus
       data-stale={status?.drawn && status.link.state !== 'up'}
       style={{ background: look.theme.background }}
     >
-      <OffLine status={status} runnerName={runnerName} />
-      <div className={classes.host} data-letterboxed={letterboxed} data-testid="terminal" ref={host} />
-      {offered !== undefined && (
-        <div className={classes.strip} role="status">
-          <span>The program wants to copy {offered.length} characters.</span>
-          <Button
-            size="compact-xs"
-            onClick={() => {
-              void copy(offered);
-              setOffered(undefined);
-            }}
-          >
-            Copy
-          </Button>
-        </div>
-      )}
-      {letterboxed && state.drive && (
-        <div className={classes.strip} role="status">
-          <span>
-            Sized for another window: {state.cols}×{state.rows}
-          </span>
-          <Button size="compact-xs" variant="default" onClick={() => core?.claim()}>
-            Fit it here
-          </Button>
-        </div>
-      )}
+      <div className={classes.over}>
+        <OffLine status={status} runnerName={runnerName} />
+        {offered !== undefined && (
+          <div className={classes.strip} role="status">
+            <span>The program wants to copy {offered.length} characters.</span>
+            <Button
+              size="compact-xs"
+              onClick={() => {
+                void copy(offered);
+                setOffered(undefined);
+              }}
+            >
+              Copy
+            </Button>
+            <CloseButton size="sm" aria-label="Do not copy" onClick={() => setOffered(undefined)} />
+          </div>
+        )}
+        {fittable && (
+          <div className={classes.strip} role="status">
+            <span>
+              Sized for another window: {state.cols}×{state.rows}
+            </span>
+            <Button size="compact-xs" variant="default" onClick={() => core?.claim()}>
+              Fit it here
+            </Button>
+          </div>
+        )}
+      </div>
+      <div
+        className={classes.host}
+        data-letterboxed={letterboxed}
+        data-below-strip={fittable}
+        data-testid="terminal"
+        ref={host}
+      />
       {keyBar && core && <KeyBar core={core} />}
     </section>
   );

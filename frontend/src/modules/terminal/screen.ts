@@ -198,6 +198,7 @@ export class Screen {
       this.#on.resized();
     });
     observer.observe(this.#host);
+    if (term.element) observer.observe(term.element);
     this.#ends.push(
       () => this.#host.removeEventListener('paste', paste, { capture: true }),
       () => observer.disconnect(),
@@ -269,6 +270,8 @@ export class Screen {
     const box = this.#box();
     if (!cell || box.width <= 0 || box.height <= 0) return;
     const scaled = this.#drawnOnce && !this.#owner;
+    // Someone else's size stands below the strip that says so; one's own is without it.
+    if (scaled && this.#term.element) box.height -= Number.parseFloat(getComputedStyle(this.#term.element).marginTop);
     const font = scaled ? letterbox(box, cell, this.size, this.#look.fontSize) : this.#look.fontSize;
     if (font !== this.#term.options.fontSize) this.#term.options.fontSize = font;
   }
