@@ -128,6 +128,7 @@ func lives(t *testing.T, b *microsandbox.Backend, byHand func(...string) time.Du
 	}
 	first := func(vm string) time.Duration { return byHand("exec", "--no-tty", vm, "--", "/bin/true") }
 	const rounds = 5
+	var whole [2]time.Duration
 	var create, stop, again, remove [2][]time.Duration
 	note := func(step *[2][]time.Duration, who int, took time.Duration) { step[who] = append(step[who], took) }
 	for range rounds {
@@ -151,7 +152,11 @@ func lives(t *testing.T, b *microsandbox.Backend, byHand func(...string) time.Du
 		}
 		t.Logf("%s: ours %v, by hand %v", step.name, step.taken[0], step.taken[1])
 		compare(step.name, step.taken[0][rounds/2], step.taken[1][rounds/2], 0)
+		for who := range whole {
+			whole[who] += step.taken[who][rounds/2]
+		}
 	}
+	compare("the four together", whole[0], whole[1], 1.1)
 }
 
 // msbName is what msb calls a Sandbox, and msbSocket where its own agent listens: both are of this package's making, and a
