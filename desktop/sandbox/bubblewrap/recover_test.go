@@ -90,8 +90,10 @@ func TestADamagedRecord(t *testing.T) {
 	if err := b.Remove(ctx(t), id); err != nil {
 		t.Fatal(err)
 	}
-	if running(init) {
-		t.Error("it still runs")
+	for deadline := time.Now().Add(10 * time.Second); running(init); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it still runs")
+		}
 	}
 }
 

@@ -110,8 +110,9 @@ func (b *Backend) askToEnd(ctx context.Context, box box) error {
 	return conn.Shutdown(ctx)
 }
 
-// stopUnrecorded stops a Sandbox whose record is broken: its agent can still be asked, and its socket tells when it is
-// gone. Nobody is killed by guess.
+// stopUnrecorded stops a Sandbox whose record is broken: its agent can still be asked, and closes its socket as it
+// goes, which is a moment before its process has ended: without the record nobody can say which that is. Nobody is killed
+// by guess.
 func (b *Backend) stopUnrecorded(ctx context.Context, id sandbox.ID) error {
 	box := b.box(id)
 	ctx, cancel := context.WithTimeout(ctx, killTimeout)
