@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"claude-hub/desktop/sandbox"
 	"claude-hub/desktop/sandbox/bubblewrap"
 	"claude-hub/internal/claudehub"
@@ -73,7 +75,11 @@ func TestADamagedRecord(t *testing.T) {
 	state := stateFolder(t)
 	b := backendAt(t, state)
 	id := start(t, b, sandbox.Spec{})
-	init := initOf(t, state, id)
+	pidfd, err := unix.PidfdOpen(initOf(t, state, id), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pidfd)
 	path := filepath.Join(state, string(id), "record.json")
 	for _, text := range []string{"", "{", `{"version":99}`, "null", "\x00\x00"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -90,10 +96,19 @@ func TestADamagedRecord(t *testing.T) {
 	if err := b.Remove(ctx(t), id); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); running(init); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("it still runs")
-		}
+	awaitEnd(t, pidfd)
+}
+
+// awaitEnd waits for a process that is about to end.
+func awaitEnd(t testing.TB, pidfd int) {
+	t.Helper()
+	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, 10_000)
+	for errors.Is(err, unix.EINTR) { // Go's runtime sends itself signals
+		n, err = unix.Poll(fds, 10_000)
+	}
+	if n != 1 || err != nil {
+		t.Fatalf("it still runs: %v", err)
 	}
 }
 
