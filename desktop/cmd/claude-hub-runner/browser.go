@@ -20,7 +20,7 @@ func openBrowser(page string) {
 // opener is the program that opens a page here; "" where nobody would see it.
 func opener(system string, env func(string) string) string {
 	switch {
-	case env("SSH_CONNECTION") != "":
+	case env("SSH_CONNECTION") != "" || env("SSH_TTY") != "":
 		return "" // the screen is elsewhere
 	case system == "darwin":
 		return "open"

@@ -146,7 +146,7 @@ func TestPairByHand(t *testing.T) {
 
 func TestOpener(t *testing.T) {
 	for want, envs := range map[string][]map[string]string{
-		"":         {{}, {"DISPLAY": ":0", "SSH_CONNECTION": "x"}},
+		"":         {{}, {"DISPLAY": ":0", "SSH_CONNECTION": "x"}, {"DISPLAY": ":0", "SSH_TTY": "x"}},
 		"xdg-open": {{"DISPLAY": ":0"}, {"WAYLAND_DISPLAY": "wayland-0"}},
 	} {
 		for _, env := range envs {
