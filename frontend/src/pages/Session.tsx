@@ -105,11 +105,6 @@ function Loaded({ session, status, runner }: Props) {
       {session.observed.notice && <Notice text={session.observed.notice} />}
       <div className={classes.middle}>
         <div className={classes.left}>
-          {shown && session.observed.step && (
-            <div className={classes.step}>
-              <StepView step={session.observed.step} />
-            </div>
-          )}
           {shown ? (
             <Terminal
               session={session.id}
@@ -120,7 +115,13 @@ function Loaded({ session, status, runner }: Props) {
               onStatus={setTerminal}
               onNotice={say}
               onLeave={() => focus(box)}
-            />
+            >
+              {session.observed.step && (
+                <div className={classes.step}>
+                  <StepView step={session.observed.step} />
+                </div>
+              )}
+            </Terminal>
           ) : (
             <StatePanel session={session} status={status} runnerName={runnerName} />
           )}

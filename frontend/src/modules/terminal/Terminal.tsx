@@ -1,7 +1,7 @@
 import '@xterm/xterm/css/xterm.css';
 import './font.css';
 import { Button, CloseButton } from '@mantine/core';
-import { useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { copy } from './clipboard';
 import type { TerminalStatus } from './core';
 import { KeyBar } from './KeyBar';
@@ -22,10 +22,22 @@ interface Props {
   onNotice: (text: string) => void;
   /** onLeave: the person leaves the terminal with the keyboard. */
   onLeave: () => void;
+  /** children lie over the terminal's top for a while, and do not resize the program. */
+  children?: ReactNode;
 }
 
 /** Terminal is the live screen of one Session. Props in, status out. */
-export function Terminal({ session, look, keyBar, watching, runnerName, onStatus, onNotice, onLeave }: Props) {
+export function Terminal({
+  session,
+  look,
+  keyBar,
+  watching,
+  runnerName,
+  onStatus,
+  onNotice,
+  onLeave,
+  children,
+}: Props) {
   const [status, setStatus] = useState<TerminalStatus>();
   const [offered, setOffered] = useState<string>();
   const { host, core } = useTerminal(session, look, {
@@ -63,6 +75,7 @@ export function Terminal({ session, look, keyBar, watching, runnerName, onStatus
       style={{ background: look.theme.background }}
     >
       <div className={classes.over}>
+        {children}
         <OffLine status={status} runnerName={runnerName} />
         {offered !== undefined && (
           <div className={classes.strip} role="status">
