@@ -39,6 +39,7 @@ func (s *session) wake(ctx context.Context, d wire.DesiredSession) error {
 	if !s.startFailed() && s.adopt(ctx, d) {
 		return nil
 	}
+	s.wokenAgain(ctx)
 	token, err := s.setupToken(ctx)
 	if err != nil {
 		return err

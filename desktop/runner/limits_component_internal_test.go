@@ -203,6 +203,8 @@ func TestDiskQuota(t *testing.T) {
 	wakeAgain(3)
 	c.run(id, "rm /workspace/b /workspace/c")
 	until(t, "forgiven", func() bool { return run.find(id).facts().Over == 0 })
+	c.run(id, "rm /workspace/a")
+	c.hub.await(t, id, "no longer told", func(o claudehub.Observed) bool { return o.Notice == "" })
 }
 
 // TestFullMachine: nothing is begun on a disk that is nearly full.

@@ -55,7 +55,7 @@ func atRest(o claudehub.Observed, phase claudehub.Phase, generation int64) claud
 		build = ""
 	}
 	return claudehub.Observed{
-		Phase: phase, Generation: generation, Doing: o.Doing, Notice: o.Notice, Since: o.Since,
+		Phase: phase, Generation: generation, Doing: o.Doing, Notice: o.Notice, Noticed: o.Noticed, Since: o.Since,
 		SandboxLink: claudehub.Link{State: claudehub.LinkNone, Since: now()},
 		Environment: o.Environment, Build: build, Figures: claudehub.Figures{Disk: o.Figures.Disk, DiskLimit: o.Figures.DiskLimit},
 	}

@@ -121,7 +121,7 @@ func (s *session) holdToQuota(ctx context.Context, volumes int64) {
 		s.noticeOnce(ctx, "disk", fmt.Sprintf("This Session's files take more than %d%% of the %s that they may take. Above that it is stopped.", int(highDisk*100), inMB(limit)))
 		s.forgiveDisk(ctx, over)
 	default:
-		s.forgetNotice("disk")
+		s.forgetNotice(ctx, "disk")
 		s.forgiveDisk(ctx, over)
 	}
 }

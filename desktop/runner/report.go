@@ -100,7 +100,7 @@ func (s *session) turnOver(ctx context.Context, why string, act activity) {
 
 // notice tells the person something, on the page and in the Session's history.
 func (s *session) notice(ctx context.Context, text string) {
-	s.see(ctx, func(o *claudehub.Observed) { o.Notice = text })
+	s.see(ctx, func(o *claudehub.Observed) { o.Notice, o.Noticed = text, now() })
 	s.post(ctx, wire.Event{ID: claudehub.NewEventID(), Kind: wire.ReportNotice, At: now(), Text: text})
 }
 
@@ -115,10 +115,28 @@ func (s *session) noticeOnce(ctx context.Context, about, text string) {
 	}
 }
 
-func (s *session) forgetNotice(about string) {
+// forgetNotice takes back what is no longer true.
+func (s *session) forgetNotice(ctx context.Context, about string) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	text := s.told[about]
 	delete(s.told, about)
+	s.mu.Unlock()
+	s.see(ctx, func(o *claudehub.Observed) {
+		if text != "" && o.Notice == text {
+			o.Notice, o.Noticed = "", time.Time{}
+		}
+	})
+}
+
+// wokenAgain leaves behind what was told of the last time that the Session was awake. What is still true is told again.
+func (s *session) wokenAgain(ctx context.Context) {
+	if s.saw().Phase != claudehub.PhaseAsleep {
+		return
+	}
+	s.mu.Lock()
+	clear(s.told)
+	s.mu.Unlock()
+	s.see(ctx, func(o *claudehub.Observed) { o.Notice, o.Noticed = "", time.Time{} })
 }
 
 func (s *session) post(ctx context.Context, e wire.Event) {

@@ -68,7 +68,8 @@ func tidyStorage(s claudehub.Storage) claudehub.Storage {
 // database.
 func tidyObserved(o claudehub.Observed) claudehub.Observed {
 	o.Doing, o.Notice = clip(o.Doing, maxLine), clip(o.Notice, maxDetail)
-	o.Since, o.SandboxLink.Since, o.Checked = store.Round(o.Since), store.Round(o.SandboxLink.Since), store.Round(o.Checked)
+	o.Since, o.SandboxLink.Since = store.Round(o.Since), store.Round(o.SandboxLink.Since)
+	o.Checked, o.Noticed = store.Round(o.Checked), store.Round(o.Noticed)
 	if o.Step != nil {
 		s := *o.Step
 		s.Name, s.Detail = clip(s.Name, maxLine), clip(s.Detail, maxDetail)

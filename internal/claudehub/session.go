@@ -104,8 +104,10 @@ type Observed struct {
 	Failure    *Failure `json:"failure,omitempty" doc:"while failed"`
 	// Doing is what Claude does or said last, in one line.
 	Doing string `json:"doing,omitempty"`
-	// Notice is something the person should know and need not act on: a transcript's tail was dropped, say.
-	Notice string `json:"notice,omitempty"`
+	// Notice is something the person should know and need not act on: a transcript's tail was dropped, say. It stands until
+	// another one, until what it says is over, or until the Session is woken again.
+	Notice  string    `json:"notice,omitempty"`
+	Noticed time.Time `json:"noticed,omitzero" doc:"when the notice was told"`
 	// SandboxLink is the hop from Runner to Sandbox.
 	SandboxLink Link      `json:"sandbox_link"`
 	Since       time.Time `json:"since" doc:"when phase or activity last changed"`

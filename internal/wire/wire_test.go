@@ -59,7 +59,7 @@ func messages() map[string]any {
 		Figures: claudehub.Figures{CPU: 0.5, CPUs: 2, Memory: 1, MemoryLimit: 2, Disk: 3, DiskLimit: 4, Freed: 5},
 		Ports:   []claudehub.Port{{Port: 3000, Process: "node", Listens: true, Local: "127.0.0.1:41234", Error: "why not"}},
 		Checks:  []claudehub.Check{{Name: "clock", State: claudehub.CheckRepaired, Detail: "three hours"}}, Checked: at,
-		Doing: "Bash: go test", Notice: "a notice", SandboxLink: claudehub.Link{State: claudehub.LinkUp, Since: at}, Since: at,
+		Doing: "Bash: go test", Notice: "a notice", Noticed: at, SandboxLink: claudehub.Link{State: claudehub.LinkUp, Since: at}, Since: at,
 	}
 	report := wire.InputReport{Terminal: "t-1", Life: life, N: 4, State: wire.InputApplied, Why: "why"}
 	return map[string]any{

@@ -1987,6 +1987,11 @@ export interface components {
             /** Format: int64 */
             generation: number;
             notice?: string;
+            /**
+             * Format: date-time
+             * @description when the notice was told
+             */
+            noticed?: string;
             /** @enum {string} */
             phase: "new" | "preparing" | "starting" | "awake" | "stopping" | "asleep" | "failed" | "archived" | "deleted";
             ports: components["schemas"]["Port"][];

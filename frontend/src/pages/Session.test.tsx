@@ -58,6 +58,28 @@ describe('SessionPage', () => {
     await waitFor(() => expect(screen.queryByTestId('watchers')).toBeNull());
   });
 
+  it('shows a notice until it is closed, and the next one again', async () => {
+    const at = (minute: number) => `2026-01-01T00:${String(minute).padStart(2, '0')}:00Z`;
+    const told = (minute: number) =>
+      session({
+        observed: { ...session().observed, notice: 'Claude Code had ended.', noticed: at(minute) },
+        updated: at(minute),
+      });
+    asPerson(ada, told(10));
+    const { client, container } = await open('/sessions/ses_1');
+    expect((await screen.findByTestId('session-notice')).textContent).toContain('Claude Code had ended.');
+    await sound(container);
+    act(() => screen.getByRole('button', { name: 'Close this notice' }).click());
+    expect(screen.queryByTestId('session-notice')).toBeNull();
+    const see = (s: Session) => act(() => apply(client, { event: 'session', data: JSON.stringify(s) }));
+    see({ ...told(10), updated: at(11) });
+    expect(screen.queryByTestId('session-notice')).toBeNull();
+    see(told(20));
+    expect(await screen.findByTestId('session-notice')).toBeTruthy();
+    see(session({ updated: at(21) }));
+    await waitFor(() => expect(screen.queryByTestId('session-notice')).toBeNull());
+  });
+
   it('is gone for who may not see it any more, as if it had never been', async () => {
     const { gone } = asPerson(ben, session({ access: 'participant' }));
     const { client } = await open('/sessions/ses_1');

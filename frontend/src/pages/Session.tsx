@@ -10,8 +10,9 @@ import { LinkLine } from '~/modules/link/LinkLine';
 import { PromptBox } from '~/modules/prompt/PromptBox';
 import { Drawer } from '~/modules/session/Drawer';
 import { isMine } from '~/modules/session/mine';
+import { Notice } from '~/modules/session/Notice';
 import { SessionHeader } from '~/modules/session/SessionHeader';
-import { Notice, StatePanel, StepView } from '~/modules/session/StatePanel';
+import { StatePanel, StepView } from '~/modules/session/StatePanel';
 import type { Status, Tone } from '~/modules/session/status';
 import { useStatuses } from '~/modules/session/useStatus';
 import { Watching } from '~/modules/session/Watching';
@@ -102,7 +103,7 @@ function Loaded({ session, status, runner }: Props) {
       <SessionHeader session={session} status={status} watchers={watchers} phone={phone} />
       {!mine && <Watching session={session} />}
       {session.kind === 'look' && session.build && <LookBanner build={session.build} />}
-      {session.observed.notice && <Notice text={session.observed.notice} />}
+      <Notice session={session} />
       <div className={classes.middle}>
         <div className={classes.left}>
           {shown ? (

@@ -281,12 +281,3 @@ function BuildLink({ id }: { id: string }) {
     </Stack>
   );
 }
-
-/** Notice is what the person should know and need not act on. */
-export function Notice({ text }: { text: string }) {
-  return (
-    <Alert color="accent" variant="light" radius={0} p="xs" role="status" data-testid="session-notice">
-      {text}
-    </Alert>
-  );
-}
