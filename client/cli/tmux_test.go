@@ -77,12 +77,14 @@ func (p *person) until(what string, ok func(screen string) bool) {
 	p.poll(p.t, what, func() bool { last = p.screen(); return ok(last) })
 }
 
-// attach sits down in the Session's terminal.
+// attach sits down in the Session's terminal, and returns once it is linked: what is typed before that is not sent.
 func (p *person) attach(verb string) {
 	p.t.Helper()
 	p.enters("claude-hub sessions " + verb + " " + string(p.sess.ID) + "; echo exit=$?")
 	p.poll(p.t, "the other screen", func() bool { return p.asks("#{alternate_on}") == "1" })
 	p.poll(p.t, "a viewer", func() bool { return p.term.Attached() > 0 })
+	p.sees("leaves")
+	p.until("the link", func(screen string) bool { return !strings.Contains(screen, "Linking") && !strings.Contains(screen, "Waiting for") })
 }
 
 func (p *person) output(text string) {
