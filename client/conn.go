@@ -70,15 +70,15 @@ func (c *conn) run(ctx context.Context, cl *Client, id SessionID, limit time.Dur
 	if !c.bring(ctx, message{opened: true}) {
 		return ctx.Err()
 	}
-	why := ""
+	var refused wire.TerminalDown // the last
 	for {
 		kind, data, err := ws.Read(ctx)
 		if err != nil {
-			return closed(cl, err, why)
+			return closed(cl, err, refused)
 		}
 		var m wire.TerminalDown
 		if kind == websocket.MessageText && json.Unmarshal(data, &m) == nil && m.Type == "refused" {
-			why = m.Why
+			refused = m
 		}
 		if !c.bring(ctx, message{kind: kind, data: data}) {
 			return ctx.Err()
@@ -108,20 +108,24 @@ func (cl *Client) dial(ctx context.Context, id SessionID, limit time.Duration) (
 	return nil, cl.unreachable(err)
 }
 
-// closed makes an error of how a connection ended. After a policy violation there is no point in another.
-func closed(cl *Client, err error, why string) error {
+// closed makes an error of how a connection ended: a close code, and before it the whole sentence and its code in a text.
+// After a policy violation there is no point in another connection.
+func closed(cl *Client, err error, refused wire.TerminalDown) error {
 	var ce websocket.CloseError
 	if !errors.As(err, &ce) {
 		return claudehub.WithCause(claudehub.Unavailable, err, "The link to the Hub at %s broke.", cl.URL())
 	}
-	if !strings.HasPrefix(why, ce.Reason) {
-		why = ce.Reason // what was refused earlier is not why it ended; a close has room for the start of a sentence
+	if !strings.HasPrefix(refused.Why, ce.Reason) { // a close has room for the start of a sentence
+		refused = wire.TerminalDown{Why: ce.Reason} // what was refused earlier is not why it ended
 	}
 	code, silent := claudehub.Unavailable, "The Hub ended the connection."
 	if ce.Code == websocket.StatusPolicyViolation {
 		code, silent = claudehub.Forbidden, "The Hub ended the terminal."
+		if final(&claudehub.Error{Code: refused.Code}) {
+			code = refused.Code
+		}
 	}
-	if sentence := printable(why, maxSentence); sentence != "" {
+	if sentence := printable(refused.Why, maxSentence); sentence != "" {
 		return claudehub.Errorf(code, "%s", sentence) // the cause would say it once more
 	}
 	return claudehub.WithCause(code, err, "%s", silent)

@@ -211,13 +211,20 @@ func waitEnd(v *viewer) error {
 	}
 }
 
+// TestSignedOutMeanwhile: the Hub says so on the connection, or at the next one.
 func TestSignedOutMeanwhile(t *testing.T) {
-	s := newStage(t)
-	v := s.view(t, s.client, size(80, 24))
-	v.typing()
-	check(t, s.signOutAll())
-	s.cable.cut(false)
-	wantCode(t, "after the sign-in was revoked", waitEnd(v), claudehub.Unauthenticated)
+	for name, cut := range map[string]bool{"on the connection": false, "at the next": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			v := s.view(t, s.client, size(80, 24))
+			v.typing()
+			check(t, s.signOutAll())
+			if cut {
+				s.cable.cut(false)
+			}
+			wantCode(t, "after the sign-in was revoked", waitEnd(v), claudehub.Unauthenticated)
+		})
+	}
 }
 
 func (s *stage) signOutAll() error {

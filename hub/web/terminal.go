@@ -69,7 +69,7 @@ func closeTerminal(ctx context.Context, conn *websocket.Conn, err error) {
 	if websocket.CloseStatus(err) < 0 && err != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 		defer cancel()
-		_ = writeText(ctx, conn, wire.TerminalDown{Type: "refused", Why: why})
+		_ = writeText(ctx, conn, wire.TerminalDown{Type: "refused", Why: why, Code: claudehub.CodeOf(err)})
 	}
 	_ = conn.Close(code, limitText(why, 120))
 }

@@ -41,8 +41,9 @@ type TerminalDown struct {
 
 	ID uint64 `json:"id,omitempty"` // pong
 
-	// refused: this message was not acted on, and why; or why the connection ends
-	Why string `json:"why,omitempty"`
+	// refused: this message was not acted on, and why; or why the connection ends, with the code of that error
+	Why  string         `json:"why,omitempty"`
+	Code claudehub.Code `json:"code,omitempty"`
 }
 
 // TerminalState is what a page must know beside the bytes.

@@ -106,7 +106,7 @@ func messages() map[string]any {
 		"events-reply": wire.EventsReply{Stored: []claudehub.EventID{"evt_06h2gjs375o150pq0ajf5akcp0"}},
 		"terminal-up":  wire.TerminalUp{Type: "hello", Terminal: "t-1", Cols: 80, Rows: 24, Active: true, N: 1, Life: life, Data: "YQ==", Bytes: 9, ID: 2},
 		"terminal-down": wire.TerminalDown{
-			Type: "state", Input: &report, ID: 2, Why: "why",
+			Type: "state", Input: &report, ID: 2, Why: "why", Code: claudehub.Forbidden,
 			State: &wire.TerminalState{Drive: true, Owner: true, Cols: 80, Rows: 24, Viewers: 2, Watchers: []claudehub.Face{face}, Runner: observed.SandboxLink, Sandbox: observed.SandboxLink},
 		},
 	}

@@ -2410,6 +2410,7 @@ export interface components {
             by: string;
         };
         TerminalDown: {
+            code?: string;
             /** Format: int64 */
             id?: number;
             input?: components["schemas"]["InputReport"];
