@@ -40,7 +40,7 @@ func TestLoginByBrowser(t *testing.T) {
 	p.enters("claude-hub runners; echo exit=$?")
 	p.sees("exit=3")
 
-	p.enters("clear; claude-hub login; echo exit=$?")
+	p.afresh("claude-hub login; echo exit=$?")
 	code := p.codeOf()
 	p.sees("/device")
 	waits, err := browser.Device(s.ctx, strings.ToLower(code))
@@ -53,7 +53,7 @@ func TestLoginByBrowser(t *testing.T) {
 	check(t, browser.DenyDevice(s.ctx, code))
 	p.sees("exit=3")
 
-	p.enters("clear; claude-hub login; echo exit=$?")
+	p.afresh("claude-hub login; echo exit=$?")
 	code = p.codeOf()
 	if _, err := browser.ApproveDevice(s.ctx, code, ""); err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestLoginByBrowser(t *testing.T) {
 		t.Error("the token is shown")
 	}
 
-	p.enters("clear; claude-hub runners; claude-hub sessions list; echo exit=$?")
+	p.afresh("claude-hub runners; claude-hub sessions list; echo exit=$?")
 	p.sees("exit=0")
 	p.sees("box")
 	p.sees(string(s.sess.ID))
@@ -83,24 +83,24 @@ func TestLoginByBrowser(t *testing.T) {
 	if len(all) != 1 {
 		t.Fatalf("the tokens are %+v", all)
 	}
-	p.enters("clear; claude-hub tokens new more --scopes runners; echo exit=$?")
+	p.afresh("claude-hub tokens new more --scopes runners; echo exit=$?")
 	p.sees("exit=3")
 	p.sees(s.URL + "/settings")
-	p.enters("clear; claude-hub tokens list; echo exit=$?")
+	p.afresh("claude-hub tokens list; echo exit=$?")
 	p.sees("exit=0")
 	p.sees(all[0].ID)
-	p.enters("clear; claude-hub tokens revoke " + all[0].ID + "; echo exit=$?") // its own
+	p.afresh("claude-hub tokens revoke " + all[0].ID + "; echo exit=$?") // its own
 	p.sees("exit=0")
-	p.enters("clear; claude-hub runners; echo exit=$?")
+	p.afresh("claude-hub runners; echo exit=$?")
 	p.sees("exit=3")
 
 	// A token that was made for a sign-in ends with it.
-	p.enters("clear; claude-hub login; echo exit=$?")
+	p.afresh("claude-hub login; echo exit=$?")
 	if _, err := browser.ApproveDevice(s.ctx, p.codeOf(), ""); err != nil {
 		t.Fatal(err)
 	}
 	p.sees("exit=0")
-	p.enters("clear; claude-hub logout; echo exit=$?")
+	p.afresh("claude-hub logout; echo exit=$?")
 	p.sees("It is good for nothing more.")
 	p.sees("exit=0")
 	if all, err := browser.Tokens(s.ctx); err != nil || len(all) != 0 {

@@ -55,7 +55,11 @@ func (p *person) tmux(args ...string) string {
 func (p *person) types(text string)   { p.t.Helper(); p.tmux("send-keys", "-l", text) }
 func (p *person) presses(keys string) { p.t.Helper(); p.tmux("send-keys", keys) }
 func (p *person) enters(line string)  { p.t.Helper(); p.types(line); p.presses("Enter") }
-func (p *person) screen() string      { p.t.Helper(); return p.tmux("capture-pane", "-p") }
+
+// afresh enters a line on an empty screen, so that what is seen next is not of the line before.
+func (p *person) afresh(line string) { p.t.Helper(); p.presses("-R"); p.enters(line) }
+
+func (p *person) screen() string { p.t.Helper(); return p.tmux("capture-pane", "-p") }
 func (p *person) asks(format string) string {
 	p.t.Helper()
 	return p.tmux("display-message", "-p", format)
@@ -83,8 +87,9 @@ func (p *person) attach(verb string) {
 	p.enters("claude-hub sessions " + verb + " " + string(p.sess.ID) + "; echo exit=$?")
 	p.poll(p.t, "the other screen", func() bool { return p.asks("#{alternate_on}") == "1" })
 	p.poll(p.t, "a viewer", func() bool { return p.term.Attached() > 0 })
-	p.sees("leaves")
-	p.until("the link", func(screen string) bool { return !strings.Contains(screen, "Linking") && !strings.Contains(screen, "Waiting for") })
+	p.until("the link", func(screen string) bool {
+		return !strings.Contains(screen, "Linking") && !strings.Contains(screen, "Waiting for")
+	})
 }
 
 func (p *person) output(text string) {
@@ -286,9 +291,9 @@ func TestAttachRefused(t *testing.T) {
 	p.enters("claude-hub sessions attach nothing; echo exit=$?")
 	p.sees("exit=4")
 	p.sees(`There is no Session with the id or name "nothing"`)
-	p.enters("clear; claude-hub sessions attach " + string(s.sess.ID) + " < /dev/null; echo exit=$?")
+	p.afresh("claude-hub sessions attach " + string(s.sess.ID) + " < /dev/null; echo exit=$?")
 	p.sees("exit=2")
 	p.sees("needs a terminal")
-	p.enters("clear; claude-hub sessions attach --detach-key ctrl-m " + string(s.sess.ID) + "; echo exit=$?")
+	p.afresh("claude-hub sessions attach --detach-key ctrl-m " + string(s.sess.ID) + "; echo exit=$?")
 	p.sees("cannot be the detach key")
 }
