@@ -26,8 +26,9 @@ func TestAnotherCreatorIsNeverAccepted(t *testing.T) {
 	c.start()
 	until(t, "it was refused again", func() bool { return strings.Count(c.log.text(), "another Creator") == 2 })
 	c.hub.told(t, "the stream", func() bool { return len(c.hub.streams) > 0 })
-	c.hub.awaitPhase(t, id, claudehub.PhaseAwake)
-	c.hub.say(wire.EventAttach, wire.Attach{Session: id, Feed: "feed", Snapshot: true})
+	// The screen may come before the new process takes input; the answer to what it has taken so far does not.
+	c.hub.say(wire.EventAttach, wire.Attach{Session: id, Feed: "feed", Snapshot: true, Terminal: "creator"})
+	c.hub.reportOf(t, "creator", 0)
 	life := c.hub.screenOf(t, "prompt", func(s string) bool { return strings.Contains(s, "$") })
 	for terminal, author := range map[string]claudehub.PersonID{"thief": thief, "creator": creator} {
 		c.hub.say(wire.EventInput, wire.Input{

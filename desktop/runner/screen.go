@@ -28,7 +28,7 @@ type screen struct {
 	hub      *Hub
 	log      *slog.Logger
 	wake     *signal
-	snapshot func(history int) // asks the terminal for one; it arrives through add
+	snapshot func(history int) bool // asks the terminal for one, which arrives through add; false while there is none
 
 	mu      sync.Mutex
 	feeds   map[string]time.Time // until when each Hub process's interest holds
@@ -39,7 +39,7 @@ type screen struct {
 	reports []wire.InputReport
 }
 
-func newScreen(id claudehub.SessionID, hub *Hub, log *slog.Logger, snapshot func(int)) *screen {
+func newScreen(id claudehub.SessionID, hub *Hub, log *slog.Logger, snapshot func(int) bool) *screen {
 	return &screen{id: id, hub: hub, log: log, snapshot: snapshot, wake: newSignal(), feeds: map[string]time.Time{}, stale: true}
 }
 
@@ -48,10 +48,17 @@ func (s *screen) attach(a wire.Attach) {
 	s.mu.Lock()
 	s.feeds[a.Feed] = time.Now().Add(wire.AttachLife)
 	s.mu.Unlock()
-	if a.Snapshot {
-		s.snapshot(a.History)
+	if a.Snapshot && !s.snapshot(a.History) {
+		s.owe()
 	}
 	s.wake.set()
+}
+
+// owe has a snapshot asked for as soon as there is a terminal.
+func (s *screen) owe() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dropLocked()
 }
 
 func (s *screen) detach(feed string) {
@@ -194,8 +201,8 @@ func (s *screen) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		batch := s.take()
 		if len(batch) == 0 {
-			if s.wantsSnapshot() {
-				s.snapshot(0)
+			if s.wantsSnapshot() && !s.snapshot(0) {
+				s.owe()
 			}
 			s.wake.wait(ctx, time.Minute)
 			continue

@@ -2,10 +2,12 @@ package runner
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 
 	"claude-hub/internal/claudehub"
@@ -16,7 +18,7 @@ import (
 func watched(t *testing.T) (*screen, *int) {
 	t.Helper()
 	asked := 0
-	s := newScreen(claudehub.NewSessionID(), nil, quiet(), func(int) { asked++ })
+	s := newScreen(claudehub.NewSessionID(), nil, quiet(), func(int) bool { asked++; return true })
 	s.attach(wire.Attach{Feed: "feed"})
 	return s, &asked
 }
@@ -33,6 +35,50 @@ func decodeAll(t *testing.T, b []byte) []wire.Frame {
 			t.Fatal(err)
 		}
 		frames = append(frames, f)
+	}
+}
+
+// TestSnapshotAskedForBeforeTheTerminal: a viewer who attaches while a Runner still takes its seat gets a screen, whether
+// they are the first or another has one already.
+func TestSnapshotAskedForBeforeTheTerminal(t *testing.T) {
+	var seated atomic.Bool
+	asked := make(chan int, 8)
+	s := newScreen(claudehub.NewSessionID(), nil, quiet(), func(history int) bool {
+		if seated.Load() {
+			asked <- history
+		}
+		return seated.Load()
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	start := func() { go func() { ended <- s.Run(ctx) }() }
+	life := claudehub.NewNonce()
+	snapshot := wire.Frame{Kind: wire.FrameSnapshot, Life: life, Cols: 80, Rows: 24, Data: []byte("screen")}
+	s.add(snapshot) // the Terminal's own; nobody watches
+	s.attach(wire.Attach{Feed: "first", Snapshot: true})
+	start()
+	seated.Store(true)
+	s.wake.set()
+	<-asked
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+
+	s.add(snapshot)
+	if got := len(decodeAll(t, s.take())); got != 1 {
+		t.Fatalf("%d frames for the first", got)
+	}
+	seated.Store(false)
+	s.attach(wire.Attach{Feed: "second", Snapshot: true})
+	ctx, cancel = context.WithCancel(t.Context())
+	start()
+	seated.Store(true)
+	s.wake.set()
+	<-asked
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

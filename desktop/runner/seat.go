@@ -105,6 +105,7 @@ func (s *session) takeSeat(ctx context.Context, life string) error {
 	s.seat = seat
 	s.mu.Unlock()
 	s.inputs.wake.set() // a size wished for, or a question asked, while there was no terminal
+	s.screen.wake.set() // likewise a snapshot: the Terminal's own first one went to nobody who attached after it
 	s.ports.wake.set()
 	return nil
 }
@@ -223,10 +224,12 @@ func (s *session) adopt(ctx context.Context, d wire.DesiredSession) bool {
 	return true
 }
 
-func (s *session) requestSnapshot(history int) {
-	if seat := s.sitting(); seat != nil {
+func (s *session) requestSnapshot(history int) bool {
+	seat := s.sitting()
+	if seat != nil {
 		seat.term.RequestSnapshot(history)
 	}
+	return seat != nil
 }
 
 // attach notes a Hub's viewers and answers what they asked.
