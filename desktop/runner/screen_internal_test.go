@@ -44,26 +44,29 @@ func TestSnapshotAskedForBeforeTheTerminal(t *testing.T) {
 	var seated atomic.Bool
 	asked := make(chan int, 8)
 	s := newScreen(claudehub.NewSessionID(), nil, quiet(), func(history int) bool {
-		if seated.Load() {
+		sits := seated.Load()
+		if sits {
 			asked <- history
 		}
-		return seated.Load()
+		return sits
 	})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	start := func() { go func() { ended <- s.Run(ctx) }() }
+	sitDown := func() { // the terminal comes, and is asked
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Run(ctx) }()
+		seated.Store(true)
+		s.wake.set()
+		<-asked
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
 	life := claudehub.NewNonce()
 	snapshot := wire.Frame{Kind: wire.FrameSnapshot, Life: life, Cols: 80, Rows: 24, Data: []byte("screen")}
 	s.add(snapshot) // the Terminal's own; nobody watches
 	s.attach(wire.Attach{Feed: "first", Snapshot: true})
-	start()
-	seated.Store(true)
-	s.wake.set()
-	<-asked
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	sitDown()
 
 	s.add(snapshot)
 	if got := len(decodeAll(t, s.take())); got != 1 {
@@ -71,15 +74,7 @@ func TestSnapshotAskedForBeforeTheTerminal(t *testing.T) {
 	}
 	seated.Store(false)
 	s.attach(wire.Attach{Feed: "second", Snapshot: true})
-	ctx, cancel = context.WithCancel(t.Context())
-	start()
-	seated.Store(true)
-	s.wake.set()
-	<-asked
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	sitDown()
 }
 
 // TestUploadIsNeverStale plays random output against an upload that takes it at random moments: what is uploaded is
