@@ -130,8 +130,8 @@ func (s *session) forgetNotice(ctx context.Context, about string) {
 
 // wokenAgain leaves behind what was told of the last time that the Session was awake. What is still true is told again.
 func (s *session) wokenAgain(ctx context.Context) {
-	if s.saw().Phase != claudehub.PhaseAsleep {
-		return
+	if phase := s.saw().Phase; phase != claudehub.PhaseAsleep && phase != claudehub.PhaseArchived {
+		return // a repair: what was told of it stands
 	}
 	s.mu.Lock()
 	clear(s.told)
